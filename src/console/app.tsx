@@ -3,14 +3,17 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { Frame } from "./frame.tsx";
+import { lazyComponent } from "./lazy-component.ts";
 import { PageErrorBoundary } from "./page-error-boundary.tsx";
-import { SignInPage } from "./pages/sign-in.tsx";
 import { arePublicToolsOn, isPublicPath, PublicFrame } from "./public-frame.tsx";
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";
 import { SignedInProvider, useSessionQuery } from "./session.tsx";
 import { ButtonLink, EmptyState, ErrorNote, Page, Skeleton, Toasts } from "./ui/index.ts";
 import { WalletProvider } from "./wallet/wallet-provider.tsx";
+
+/** Loaded without a session only. */
+const SignInPage = lazyComponent(() => import("./pages/sign-in.tsx"), "SignInPage");
 
 /** The console: the sign-in page, or the pages of the signed-in account. */
 export function App() {
@@ -55,7 +58,14 @@ function SessionContent() {
       </PublicFrame>
     );
   }
-  if (data) return <SignInPage />;
+  if (data)
+    return (
+      <PageErrorBoundary location={location}>
+        <Suspense fallback={null}>
+          <SignInPage />
+        </Suspense>
+      </PageErrorBoundary>
+    );
   return (
     <main className="alone">
       {error ? (

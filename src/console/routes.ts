@@ -99,6 +99,16 @@ export const ROUTES: readonly PageRoute[] = [
     nav: { label: "Deployment webhooks", icon: "bell", operator: true },
   },
   {
+    path: "/operator/revenue",
+    page: lazyComponent(() => import("./pages/operator/revenue.tsx"), "RevenuePage"),
+    nav: { label: "Revenue", icon: "chart", operator: true },
+  },
+  {
+    path: "/operator/configuration",
+    page: lazyComponent(() => import("./pages/operator/configuration.tsx"), "ConfigurationPage"),
+    nav: { label: "Configuration", icon: "sliders", operator: true },
+  },
+  {
     path: "/operator/actions",
     page: lazyComponent(() => import("./pages/operator/actions.tsx"), "ActionsPage"),
     nav: { label: "Audit log", icon: "log", operator: true },

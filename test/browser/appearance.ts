@@ -7,6 +7,9 @@ import { seedAccount, type SeededAccount } from "./seeded-account.ts";
 import { observeLayoutShift, takeLayoutShift } from "./layout.ts";
 import { testWallet } from "./wallet.ts";
 
+/** Phones, 1,280 px at 200 % zoom, and a wide screen; {@link checkPage} loads pages at 1,280 px. */
+const WIDTHS = [320, 390, 640, 1_920];
+
 /** Goal of the layout shift of a page. */
 const MAX_SHIFT = 0.05;
 
@@ -32,6 +35,8 @@ const PAGES: readonly ((seeded: SeededAccount) => string)[] = [
   () => "operator/accounts",
   ({ accountId }) => `operator/accounts/${accountId}`,
   () => "operator/payments",
+  () => "operator/revenue",
+  () => "operator/configuration",
   () => "operator/actions",
   () => "nowhere",
 ];
@@ -63,7 +68,7 @@ export async function axeViolations(page: Page, rule?: string): Promise<string[]
 }
 
 /**
- * Checks a page in light and dark theme and at phone width. Each page loads once, because loading is slow.
+ * Checks a page in light and dark theme and at other widths. Each page loads once, because loading is slow.
  */
 async function checkPage(page: Page): Promise<string[]> {
   await waitUntilLoaded(page);
@@ -71,11 +76,13 @@ async function checkPage(page: Page): Promise<string[]> {
   // Dark mode differs in colours only.
   await page.emulateMedia({ colorScheme: "dark" });
   violations.push(...(await axeViolations(page, "color-contrast")));
-  await page.setViewportSize({ width: 390, height: 844 });
-  const over = await page
-    .locator("html")
-    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
-  if (over > 0) violations.push(`${page.url()}: ${over} px wider than a phone`);
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 844 });
+    const over = await page
+      .locator("html")
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    if (over > 0) violations.push(`${page.url()}: ${over} px wider than ${width} px`);
+  }
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1_280, height: 800 });
   await takeLayoutShift(page);

@@ -182,6 +182,62 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
+  test("lets an operator compare, publish and roll back a draft, and see jobs and revenue", async () => {
+    const world = getWorld();
+    const operator = await world.agent({ operator: true });
+    const first = { tiers: { gold: { rate_per_minute: 600, burst: 50 } } };
+    const { tiers } = configFileSchema.parse(first);
+    const version = { source: "apply", actor: "test", note: undefined, expected: undefined } as const;
+    await world.postgres.configVersions.apply({ ...version, document: JSON.stringify(first), tiers });
+    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    await page.goto("operator/configuration");
+    const document = page.getByLabel("Document (JSON)");
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const publish = async (rate: number) => {
+      await button("Edit as draft").click();
+      expect(await document.inputValue()).toContain('"gold"');
+      const silver = { rate_per_minute: rate, burst: 10 };
+      const gold = { rate_per_minute: 600, burst: 50 };
+      await document.fill("{");
+      await expect.poll(() => button("Compare with the version in force").isDisabled(), POLL).toBe(true);
+      await document.fill(JSON.stringify({ tiers: { gold, silver } }));
+      await page.reload();
+      await button("Compare with the version in force").click();
+      await page.getByRole("table", { name: "Changes" }).waitFor();
+    };
+    await publish(100);
+    await page.getByText("tier silver: appears").waitFor();
+    await page.getByLabel("Note").fill("More for some");
+    await button("Publish to all instances").click();
+    await page.getByRole("heading", { name: /is in force$/ }).waitFor();
+    await publish(50);
+    await page.getByText("Notice it").waitFor();
+    expect(await button("Publish to all instances").isDisabled()).toBe(true);
+    await page.getByLabel("Callers may notice these changes").check();
+    await button("Publish to all instances").click();
+    const versions = page.getByRole("table", { name: "Versions" });
+    await page.getByRole("heading", { name: /is in force$/ }).waitFor();
+    const inForce = await world.postgres.configVersions.newestNumber();
+    await versions.getByText(`${inForce}, in force`).waitFor();
+    await versions.getByRole("button", { name: "Roll back" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("tier silver.rate_per_minute: 50 → 100").waitFor();
+    await dialog.getByRole("button", { name: "Roll back" }).click();
+    await versions.getByText("rollback", { exact: true }).waitFor();
+    const newest = await world.postgres.configVersions.newest();
+    expect(JSON.parse(newest?.document ?? "{}")).toMatchObject({
+      tiers: { silver: { rate_per_minute: 100 } },
+    });
+
+    await page.goto("operator/revenue");
+    await page.getByRole("table", { name: "Revenue by account" }).waitFor();
+    await page.goto("operator");
+    const jobs = page.getByRole("table", { name: "Background jobs" });
+    await jobs.getByText("watch", { exact: true }).waitFor();
+    await page.getByText(/^leader .*, this instance$/).waitFor();
+    await closeBrowser();
+  });
+
   test("shows operator pages to operators only", async () => {
     const world = getWorld();
     const agent = await world.agent();

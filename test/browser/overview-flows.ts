@@ -25,6 +25,48 @@ export function overviewFlows(getWorld: () => ConsoleWorld): void {
     await closeBrowser();
   });
 
+  test("stacks usage, opens the calls behind a value, and shows any days, by keyboard", async () => {
+    const world = getWorld();
+    const agent = await world.agent({ balance: 1_000_000n });
+    await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+    await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    await page.goto("?span=24h&measure=calls&by=tool");
+    const usage = page.getByRole("region", { name: "Usage", exact: true });
+    await usage.getByText("for 2 calls").waitFor();
+    const open = async () => {
+      await usage.getByText("Show as table").focus();
+      await page.keyboard.press("Enter");
+    };
+    await open();
+    const table = usage.getByRole("table", { name: /^Charged calls by hour, last 24 hours/ });
+    await table.getByRole("columnheader", { name: "vram_estimate" }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await usage.getByLabel("Latency").check();
+    await usage.getByRole("list", { name: "Series" }).getByText("95th percentile").waitFor();
+    await usage.getByLabel("Errors").check();
+    expect(await usage.getByLabel("Stacked by").inputValue()).toBe("code");
+    await usage.getByLabel("Spend").check();
+    await usage.getByLabel("Local").check();
+    await usage.getByText("America/New_York").waitFor();
+    const today = new Date().toISOString().slice(0, 10);
+    await usage.getByLabel("custom").check();
+    await usage.getByLabel("First day").fill("2024-01-01");
+    await usage.getByLabel("Last day").fill(today);
+    await usage.getByText("At most 366 days.").waitFor();
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    await usage.getByLabel("First day").fill(yesterday);
+    await usage.getByRole("button", { name: "Show", exact: true }).press("Enter");
+    await usage.getByText(`${yesterday} to ${today}, America/New_York`).waitFor();
+    await usage
+      .getByRole("table", { name: /^Spent by hour/ })
+      .getByRole("link", { name: "$0.002" })
+      .press("Enter");
+    await page.getByText("2 receipts", { exact: true }).waitFor();
+    expect(await page.getByLabel("Tool").inputValue()).toBe("vram_estimate");
+    await closeBrowser();
+  });
+
   test("remembers per account that the first steps were dismissed", async () => {
     const world = getWorld();
     const [agent, other] = [await world.agent(), await world.agent()];

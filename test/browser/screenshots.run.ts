@@ -82,6 +82,8 @@ const SCREENSHOTS: readonly Screenshot[] = [
   { name: "accounts", at: () => "operator/accounts" },
   { name: "account", at: ({ accountId }) => `operator/accounts/${accountId}` },
   { name: "payments", at: () => "operator/payments" },
+  { name: "revenue", at: () => "operator/revenue" },
+  { name: "configuration", at: () => "operator/configuration" },
   { name: "actions", at: () => "operator/actions" },
 ];
 

@@ -12,7 +12,16 @@ import {
   writeFilter,
 } from "../../src/console/pages/activity/filter.ts";
 
-const NONE = { tab: "receipts", status: "", outcome: "", tool: "", key: "", from: "", to: "" } as const;
+const NONE = {
+  tab: "receipts",
+  status: "",
+  outcome: "",
+  tool: "",
+  key: "",
+  model: "",
+  from: "",
+  to: "",
+} as const;
 
 describe("activity filter in the URL", () => {
   it.each([

@@ -107,8 +107,8 @@ it("refuses to retire a sealing key that could still be needed", async () => {
     world.database.url,
     `insert into request_log (account_id, id, request_id, transport, method, status, charged, total_us,
        tool_us, payment_us, repeats, key_version, sealed, received_at, expires_at)
-     values (gen_random_uuid(), gen_random_uuid(), 'req', 'http', 'call', 200, 0, 1, 1, 0, 0, 1, '\\x00', now(),
-       now() + interval '1 day')`,
+     values (gen_random_uuid(), gen_random_uuid(), 'req', 'http', 'call', 200, 0, 1, 1, 0, 0, 1, '\\x00',
+       now(), now() + interval '1 day')`,
   );
   expect(await refused("--key 1")).toMatch(
     /it encrypts params and results of 1 logged request that become unreadable; the last one expires at 20/,

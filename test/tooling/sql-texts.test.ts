@@ -26,6 +26,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/operations/sealing-key-admin.ts: table": "one of a module's constants",
   "src/postgres/operations/sealing-key-admin.ts: workingKeys": "one of a module's constants",
   "src/postgres/operations/sealing-key-admin.ts: watchedAt": "one of a module's constants",
+  'src/postgres/operations/sealing-key-admin.ts: stored === 1 ? "request" : "requests"': "told, not sent",
   "src/postgres/operations/sealing-key-admin.ts: stored": "one of a module's constants",
   "src/postgres/ledger/runs.ts: its": "one of a module's constants",
   "src/postgres/ledger/runs.ts: before": "made of a module's constants",

@@ -83,8 +83,8 @@ export class JobRunner {
     const { runs } = this.#options;
     if (!runs || everyMs === undefined) return;
     const last = this.#recorded.get(name);
-    const at = performance.now();
-    if (failure === undefined && last && !last.failed && at - last.at < RECORD_MS) return;
+    const at = startedAt.getTime();
+    if (failure === undefined && last && !last.failed && Math.abs(at - last.at) < RECORD_MS) return;
     this.#recorded.set(name, { at, failed: failure !== undefined });
     const recording = runs.record({ name, startedAt, endedAt: new Date(), everyMs, failure });
     void this.#follow(recording.catch(() => this.#recorded.delete(name)));

@@ -5,7 +5,8 @@ import { ButtonLink, Page } from "../ui/index.ts";
 import { BalanceCard } from "./overview/balance-card.tsx";
 import { FirstSteps } from "./overview/first-steps.tsx";
 import { RecentCalls } from "./overview/recent-calls.tsx";
-import { UsageCard, useUsage } from "./overview/usage-card.tsx";
+import { UsageCard } from "./overview/usage-card.tsx";
+import { useUsage } from "./overview/use-usage.ts";
 import { useFirstSteps } from "./overview/use-first-steps.ts";
 import { useLoaded } from "./use-loaded.ts";
 import "./overview/overview.css";
@@ -16,9 +17,9 @@ const RECENT_CALLS = 6;
 export function OverviewPage() {
   const runs = useQuery(HistoryService.method.listRuns, { limit: RECENT_CALLS }, { refetchInterval: 15_000 });
   const balance = useQuery(BalanceService.method.getBalance, {});
-  const { usage } = useUsage();
+  const { usage, valid } = useUsage();
   const steps = useFirstSteps();
-  const loaded = useLoaded(runs, balance, usage, steps);
+  const loaded = useLoaded(runs, balance, ...(valid ? [usage] : []), steps);
   return (
     <Page
       title="Overview"

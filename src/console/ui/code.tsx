@@ -1,14 +1,45 @@
+import { useState } from "react";
+import { Button } from "./button.tsx";
+import { classes } from "./classes.ts";
 import { CopyButton } from "./copy-button.tsx";
 
-/** A code block with a copy button. Scrolls horizontally unless `wrap` is set. */
-export function Code({ text, label, wrap = false }: { text: string; label: string; wrap?: boolean }) {
+/** Longest text that `bounded` shows whole, lines. */
+const MAX_LINES = 24;
+
+/**
+ * A code block with a copy button. Scrolls horizontally unless `wrap` is set. A `bounded` one scrolls
+ * vertically, too, when it is long, until all of it is asked for.
+ */
+export function Code({
+  text,
+  label,
+  wrap = false,
+  bounded = false,
+}: {
+  text: string;
+  label: string;
+  wrap?: boolean;
+  bounded?: boolean;
+}) {
+  const [whole, setWhole] = useState(false);
+  const isLong = bounded && text.split("\n", MAX_LINES + 2).length > MAX_LINES;
   return (
     <div className="code">
       {/* A scrollable region must be focusable. */}
-      <pre className={wrap ? "wrap" : undefined} tabIndex={0} aria-label={label} role="region">
+      <pre
+        className={classes(wrap && "wrap", isLong && !whole && "is-bounded") || undefined}
+        tabIndex={0}
+        aria-label={label}
+        role="region"
+      >
         {text}
       </pre>
       <CopyButton text={text} label={label} />
+      {isLong && (
+        <Button small tone="quiet" onClick={() => setWhole(!whole)}>
+          {whole ? "Show less" : "Show all"}
+        </Button>
+      )}
     </div>
   );
 }

@@ -47,17 +47,10 @@ import {
   type PriorRow,
 } from "./records.ts";
 import type { ReplayCache } from "./replay-cache.ts";
-import { modelValues, notingModels } from "./run-models.ts";
+import { END_MODEL_RUNS, END_RUNS, modelValues } from "./run-models.ts";
 import { RETRY_MS, queryWithRetry } from "../database/retry.ts";
 import { referenceFrom } from "../database/payment-keys.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
-
-const END_RUNS = /* sql */ `
-  select ended.n, ended.kind, (ended.receipt).*
-  from ledger_end(array(select ending
-    from json_populate_recordset(null::ledger_ending, $1) ending), $2, $3) ended`;
-
-const END_MODEL_RUNS = `${notingModels(4)} ${END_RUNS}`;
 
 /** Options of the ledger. */
 export interface LedgerOptions {

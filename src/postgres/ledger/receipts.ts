@@ -49,8 +49,8 @@ export function receiptsPage(status: ReceiptStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before receipt $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9, outcome $10, model $11. Scans at most {@link SCAN_LIMIT} rows; the first row says
- * where it stopped.
+ * identifiers from $8 to $9, outcome $10, model $11. Scans at most {@link SCAN_LIMIT} rows; the first row
+ * says where it stopped.
  */
 export function filteredReceiptsPage(status: ReceiptStatus | undefined): string {
   // Nearly all receipts are final, so that status is checked last, on matches only.

@@ -27,3 +27,12 @@ export function modelValues(ends: readonly RunEnd[]): unknown[] | undefined {
     used.map(({ cost }) => cost?.toString() ?? null),
   ];
 }
+
+/** Ends the runs of the endings $1, with the results $2, of instance $3, see ledger_end. */
+export const END_RUNS = /* sql */ `
+  select ended.n, ended.kind, (ended.receipt).*
+  from ledger_end(array(select ending
+    from json_populate_recordset(null::ledger_ending, $1) ending), $2, $3) ended`;
+
+/** As {@link END_RUNS}; stores the models that served them, too. */
+export const END_MODEL_RUNS = `${notingModels(4)} ${END_RUNS}`;

@@ -100,8 +100,8 @@ export function runsPage(status: IndexedStatus | undefined): string {
 
 /**
  * A filtered page of account $1: before run $2, at most $3, tool $4, key $5, created from $6 to $7, with
- * identifiers from $8 to $9, outcome $10, model $11. Scans at most {@link SCAN_LIMIT} rows; the first row says
- * where it stopped.
+ * identifiers from $8 to $9, outcome $10, model $11. Scans at most {@link SCAN_LIMIT} rows; the first row
+ * says where it stopped.
  */
 export function filteredRunsPage(status: RunStatus | undefined): string {
   const { among, newest } = along(status === "completed" ? undefined : status);

@@ -59,7 +59,13 @@ const FROM: Readonly<Record<KeyPurpose, Uses>> = {
     watchedAt: "null::timestamptz",
     stored: "false",
   },
-  receipts: { table: "signing_key", workingKeys: "0", webhooks: "0", watchedAt: "null::timestamptz" },
+  receipts: {
+    table: "signing_key",
+    workingKeys: "0",
+    webhooks: "0",
+    watchedAt: "null::timestamptz",
+    stored: "false",
+  },
 };
 
 /** What a version does. */

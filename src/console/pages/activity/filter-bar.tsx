@@ -51,6 +51,14 @@ export function FilterBar({
         options={keys}
         onChange={(key) => onFilter({ ...filter, key })}
       />
+      {filter.model !== "" && (
+        <FilterSelect
+          label="Model"
+          value={filter.model}
+          options={[{ value: filter.model, label: filter.model }]}
+          onChange={(model) => onFilter({ ...filter, model })}
+        />
+      )}
       <DayInput label="From" value={filter.from} onChange={(from) => onFilter({ ...filter, from })} />
       <DayInput
         label="To"

@@ -1,7 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
-import { RequestOutcome } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 
@@ -19,6 +18,8 @@ export interface Filter {
   readonly outcome: string;
   readonly tool: string;
   readonly key: string;
+  /** Of receipts and runs. */
+  readonly model: string;
   readonly from: string;
   readonly to: string;
 }
@@ -51,19 +52,14 @@ export function runCondition(status: string): { status: RunStatus; outcome: Call
 }
 
 /** Outcomes of requests as written in the URL, in display order. */
-export const REQUEST_OUTCOMES: ReadonlyMap<string, RequestOutcome> = new Map([
-  ["succeeded", RequestOutcome.SUCCEEDED],
-  ["payment required", RequestOutcome.PAYMENT_REQUIRED],
-  ["refused", RequestOutcome.REFUSED],
-  ["failed", RequestOutcome.FAILED],
-]);
+export const REQUEST_OUTCOMES = ["succeeded", "payment required", "refused", "failed"] as const;
 
 /** The statuses of each tab, as written in the URL. */
 const STATUSES: Readonly<Record<Tab, readonly string[]>> = {
   receipts: [...RECEIPT_STATUSES.keys()],
   statement: [],
   runs: RUN_STATUSES,
-  requests: [...REQUEST_OUTCOMES.keys()],
+  requests: REQUEST_OUTCOMES,
 };
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -80,6 +76,7 @@ export function readFilter(search: string): Filter {
     outcome: tab === "receipts" && OUTCOMES.has(outcome) ? outcome : "",
     tool: params.get("tool") ?? "",
     key: params.get("key") ?? "",
+    model: tab === "receipts" || tab === "runs" ? (params.get("model") ?? "") : "",
     from: parseDay(params.get("from")),
     to: parseDay(params.get("to")),
   };
@@ -89,7 +86,7 @@ export function readFilter(search: string): Filter {
 export function writeFilter(filter: Filter): string {
   const params = new URLSearchParams();
   if (filter.tab !== "receipts") params.set("tab", filter.tab);
-  for (const name of ["status", "outcome", "tool", "key", "from", "to"] as const) {
+  for (const name of ["status", "outcome", "tool", "key", "model", "from", "to"] as const) {
     if (filter[name] !== "") params.set(name, filter[name]);
   }
   const text = params.toString();
@@ -103,7 +100,7 @@ export function isFiltered(filter: Filter): boolean {
 
 /** Returns the same tab without a filter. */
 export function clearFilter(filter: Filter): Filter {
-  return { tab: filter.tab, status: "", outcome: "", tool: "", key: "", from: "", to: "" };
+  return { tab: filter.tab, status: "", outcome: "", tool: "", key: "", model: "", from: "", to: "" };
 }
 
 /** Returns an error for an inverted date range, otherwise undefined. */
@@ -123,13 +120,14 @@ export function timestampRange({ from, to }: Pick<Filter, "from" | "to">): {
 }
 
 /** Returns the URL of the CSV export of the tab's list with its filter; its `to` is exclusive. */
-export function exportHref({ tab, status, outcome, tool, key, from, to }: Filter): string {
+export function exportHref({ tab, status, outcome, tool, key, model, from, to }: Filter): string {
   const isRunning = tab === "runs" && status === "running";
   const parameters = {
     status: tab === "receipts" ? status : isRunning ? "active" : "",
     outcome: tab === "runs" && !isRunning ? status : outcome,
     tool,
     key_id: key,
+    model,
     from,
     to: to === "" ? "" : isoDay(Date.parse(to) + DAY_MS),
   };

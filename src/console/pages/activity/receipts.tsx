@@ -106,6 +106,7 @@ export function Receipts({
           filter: {
             tool: filter.tool,
             keyId: filter.key,
+            model: filter.model,
             outcome: OUTCOMES.get(filter.outcome) ?? CallOutcome.UNSPECIFIED,
             ...timestampRange(filter),
           },

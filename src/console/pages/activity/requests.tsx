@@ -74,7 +74,7 @@ export function Requests({
           ...page,
           accountId: accountId ?? "",
           filter: {
-            outcome: REQUEST_OUTCOMES.get(filter.status) ?? RequestOutcome.UNSPECIFIED,
+            outcome: outcomeOf(filter.status),
             tool: filter.tool,
             keyId: filter.key,
             ...timestampRange(filter),
@@ -94,12 +94,7 @@ export function Requests({
       shown={(rows) => pluralize(rows, "request")}
       filter={
         <>
-          <FilterBar
-            filter={filter}
-            statuses={[...REQUEST_OUTCOMES.keys()]}
-            accountId={accountId}
-            onFilter={onFilter}
-          />
+          <FilterBar filter={filter} statuses={REQUEST_OUTCOMES} accountId={accountId} onFilter={onFilter} />
           <div className="pad">
             <Checkbox
               label="Live"
@@ -118,4 +113,16 @@ export function Requests({
       }
     />
   );
+}
+
+/** In the order of {@link REQUEST_OUTCOMES}. */
+const OUTCOMES = [
+  RequestOutcome.SUCCEEDED,
+  RequestOutcome.PAYMENT_REQUIRED,
+  RequestOutcome.REFUSED,
+  RequestOutcome.FAILED,
+] as const;
+
+function outcomeOf(status: string): RequestOutcome {
+  return OUTCOMES[REQUEST_OUTCOMES.findIndex((name) => name === status)] ?? RequestOutcome.UNSPECIFIED;
 }

@@ -71,7 +71,13 @@ export function Runs({
           ...page,
           accountId: accountId ?? "",
           status,
-          filter: { tool: filter.tool, keyId: filter.key, outcome, ...timestampRange(filter) },
+          filter: {
+            tool: filter.tool,
+            keyId: filter.key,
+            model: filter.model,
+            outcome,
+            ...timestampRange(filter),
+          },
         },
         { signal },
       );

@@ -4,6 +4,7 @@ import { QueryResult } from "../query-result.tsx";
 import { AuditCard } from "./audit-card.tsx";
 import { ChainCard } from "./chain-card.tsx";
 import { FindCard } from "./find-card.tsx";
+import { JobsCard } from "./jobs-card.tsx";
 import { MoneyStats } from "./money-stats.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import { ThroughputCard } from "./throughput-card.tsx";
@@ -16,6 +17,7 @@ export function OperationsPage() {
     <OperatorPage title="Operations" lead="All instances. Amounts are from the ledger; times are UTC.">
       <FindCard />
       <State />
+      <JobsCard />
     </OperatorPage>
   );
 }

@@ -61,8 +61,13 @@ function chartProps(shown: Metric, minutes: readonly MinuteOfCalls[]) {
       `${shown === "charged" ? "Charged" : shown === "failed" ? "Failed calls" : "Calls"} by minute, ` +
       "last 60 minutes",
     times: minutes.map(({ start }) => (start ? timestampDate(start) : new Date(0))),
-    values: figures.map(Number),
-    texts: figures.map(write),
+    series: [
+      {
+        label: METRICS.find(({ value }) => value === shown)?.label ?? "",
+        values: figures.map(Number),
+        texts: figures.map(write),
+      },
+    ],
     format: (value: number) => (Number.isInteger(value) ? write(BigInt(value)) : ""),
     formatTime: (time: Date) => formatUtc(time).slice(11, 16),
     formatFullTime: (time: Date) => `${formatUtc(time).slice(0, 16)} UTC`,

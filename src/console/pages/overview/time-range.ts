@@ -1,5 +1,5 @@
 /** Time ranges of the usage chart. */
-export const TIME_RANGES = ["24h", "7d", "30d"] as const;
+export const TIME_RANGES = ["24h", "7d", "30d", "12m", "custom"] as const;
 
 /** A time range of the usage chart. */
 export type TimeRange = (typeof TIME_RANGES)[number];
@@ -7,47 +7,103 @@ export type TimeRange = (typeof TIME_RANGES)[number];
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
+/** Longest custom range, days; and the longest one that is shown by hour. */
+const [MAX_DAYS, MAX_HOURLY_DAYS] = [366, 3];
+
 /** Names of the time ranges. */
-export const TIME_RANGE_NAMES: Readonly<Record<TimeRange, string>> = {
+export const TIME_RANGE_NAMES: Readonly<Record<Exclude<TimeRange, "custom">, string>> = {
   "24h": "24 hours",
   "7d": "7 days",
   "30d": "30 days",
+  "12m": "12 months",
 };
 
-/** Input of a usage query: from the start of an hour or UTC day until now. */
+/** Input of a usage query: from the start of an hour or day until now, or until `to`. */
 export interface UsageWindow {
   readonly from: Date;
+  readonly to?: Date;
   readonly hourly: boolean;
 }
 
 /**
  * Returns the window that ends now, in whole buckets including the current one: 24 hours have 24 bars.
- * It changes only on the hour or day, so that the query key stays stable.
+ * It changes only on the hour or day, so that the query key stays stable. The gateway moves the start of days
+ * to the midnight of its zone.
  */
-export function usageWindow(span: TimeRange, now: number): UsageWindow {
+export function usageWindow(
+  span: Exclude<TimeRange, "custom">,
+  now: number,
+  zone: Zone = "UTC",
+): UsageWindow {
   if (span === "24h") return { from: new Date(floor(now, HOUR) - 23 * HOUR), hourly: true };
-  const days = span === "7d" ? 7 : 30;
-  return { from: new Date(floor(now, DAY) - (days - 1) * DAY), hourly: false };
+  const days = { "7d": 7, "30d": 30, "12m": 365 }[span];
+  return { from: new Date(floor(now, zone === "UTC" ? DAY : HOUR) - (days - 1) * DAY), hourly: false };
+}
+
+/** Where hours and days start: UTC, or the browser's zone. */
+export type Zone = "UTC" | "local";
+
+/** Returns the IANA name of a zone. */
+export function zoneName(zone: Zone): string {
+  return zone === "UTC" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** The first and the last day of a custom range, `2026-11-22`, as entered. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Returns what is wrong with a custom range; undefined: nothing. */
+export function daysError({ from, to }: Days): string | undefined {
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  if (Number.isNaN(start) || Number.isNaN(end)) return "Enter the first and the last day.";
+  if (start > end) return "The first day is after the last day.";
+  if (start > Date.now() + DAY) return "The first day is in the future.";
+  return (end - start) / DAY >= MAX_DAYS ? `At most ${MAX_DAYS} days.` : undefined;
+}
+
+/** Returns the window of whole days of a zone; of a valid range. */
+export function customWindow({ from, to }: Days, zone: Zone): UsageWindow {
+  const hourly = (Date.parse(to) - Date.parse(from)) / DAY < MAX_HOURLY_DAYS;
+  return { from: midnight(from, 0, zone), to: midnight(to, 1, zone), hourly };
+}
+
+function midnight(day: string, later: number, zone: Zone): Date {
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
+  return zone === "UTC"
+    ? new Date(Date.UTC(year, month - 1, date + later))
+    : new Date(year, month - 1, date + later);
 }
 
 /** Returns the axis label of a bucket: `14:00`, or `22 Nov`. Midnight shows its day. */
-export function bucketLabel(start: Date, hourly: boolean): string {
-  if (!hourly) return dayLabel(start);
-  return start.getUTCHours() === 0 ? dayLabel(start) : `${String(start.getUTCHours()).padStart(2, "0")}:00`;
+export function bucketLabel(start: Date, hourly: boolean, zone: Zone = "UTC"): string {
+  const { day, time } = partsOf(start, zone);
+  return !hourly || time === "00:00" ? day : time;
 }
 
 /** Returns the full label of a bucket: `22 Nov 2026, 14:00 to 15:00 UTC`. */
-export function bucketTitle(start: Date, hourly: boolean): string {
-  const day = `${dayLabel(start)} ${start.getUTCFullYear()}`;
-  if (!hourly) return `${day} UTC`;
-  const hour = start.getUTCHours();
-  return `${day}, ${String(hour).padStart(2, "0")}:00 to ${String((hour + 1) % 24).padStart(2, "0")}:00 UTC`;
+export function bucketTitle(start: Date, hourly: boolean, zone: Zone = "UTC"): string {
+  const { day, year, time } = partsOf(start, zone);
+  const suffix = zone === "UTC" ? " UTC" : "";
+  if (!hourly) return `${day} ${year}${suffix}`;
+  return `${day} ${year}, ${time} to ${partsOf(new Date(start.getTime() + HOUR), zone).time}${suffix}`;
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
 
-function dayLabel(date: Date): string {
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ""}`;
+/** The parts of a time in a zone. Local ones come from the browser's own calendar. */
+function partsOf(date: Date, zone: Zone): { day: string; year: number; time: string } {
+  const utc = zone === "UTC";
+  const [month, year] = utc
+    ? [date.getUTCMonth(), date.getUTCFullYear()]
+    : [date.getMonth(), date.getFullYear()];
+  const clock = utc ? [date.getUTCHours(), date.getUTCMinutes()] : [date.getHours(), date.getMinutes()];
+  return {
+    day: `${utc ? date.getUTCDate() : date.getDate()} ${MONTHS[month] ?? ""}`,
+    year,
+    time: clock.map((part) => String(part).padStart(2, "0")).join(":"),
+  };
 }
 
 function floor(time: number, step: number): number {

@@ -1,45 +1,82 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useMemo } from "react";
-import type { UsageBucket } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { pluralize, formatCount, formatUsd } from "../../format.ts";
+import { Link, useLocation } from "wouter";
+import type { GetUsageResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { formatCount, formatDuration, formatUsd, pluralize } from "../../format.ts";
+import type { ChartProps } from "../../chart.tsx";
 import { LazyChart } from "../../ui/lazy-chart.tsx";
 import { bucketLabel, bucketTitle } from "./time-range.ts";
+import { usageSeries } from "./usage-series.ts";
+import type { UsageView } from "./use-usage.ts";
 
-/** Content of the chart. */
-export type Measure = "spend" | "calls";
+const LABELS = {
+  spend: "Spent",
+  calls: "Charged calls",
+  errors: "Failed calls",
+  latency: "Latency",
+} as const;
 
-/** Spend or charged calls by hour or day. */
+/** Spend, calls or errors by hour or day, stacked; or latency. A click lists the calls. */
 export function UsageChart({
-  buckets,
+  usage,
   hourly,
-  measure,
-  span,
+  view,
+  range,
 }: {
-  buckets: readonly UsageBucket[];
+  usage: GetUsageResponse;
   hourly: boolean;
-  measure: Measure;
-  span: string;
+  view: UsageView;
+  /** In words. */
+  range: string;
 }) {
-  // Memoised: new props redraw the chart.
-  const chart = useMemo(() => {
-    const times = buckets.map(({ start }) => (start ? timestampDate(start) : new Date(0)));
-    const figures = buckets.map(
-      ({ usage }) => (measure === "spend" ? usage?.spentUsdcMicrousd : usage?.chargedCalls) ?? 0n,
-    );
-    const write = (figure: bigint) => (measure === "spend" ? formatUsd(figure) : pluralize(figure, "call"));
+  const [, navigate] = useLocation();
+  const { measure, by, zone } = view;
+  const shown = usageSeries(usage, { measure, by, hourly });
+  // New props redraw the chart; the response is the same object until it changes.
+  const chart = useMemo((): ChartProps => {
     return {
-      label:
-        `${measure === "spend" ? "Spent" : "Charged calls"} by ${hourly ? "hour" : "day"}, last ` +
-        `${span}, UTC`,
-      times,
-      values: figures.map(Number),
-      texts: figures.map(write),
+      label: `${LABELS[measure]} by ${hourly ? "hour" : "day"}, ${range}`,
+      times: usage.buckets.map(({ start }) => (start ? timestampDate(start) : new Date(0))),
+      series: shown.map(({ label, figures }) => ({
+        label,
+        values: figures.map(Number),
+        texts: figures.map((figure) => exactText(measure, figure)),
+      })),
+      kind: measure === "latency" ? "line" : "bars",
       // Axis ticks need not be exact, so rounding is fine here.
-      format: (value: number) =>
-        measure === "spend" ? formatUsd(BigInt(Math.round(value))) : formatCount(Math.round(value)),
-      formatTime: (time: Date) => bucketLabel(time, hourly),
-      formatFullTime: (time: Date) => bucketTitle(time, hourly),
+      format: (value) => axisText(measure, value),
+      formatTime: (time) => bucketLabel(time, hourly, zone),
+      formatFullTime: (time) => bucketTitle(time, hourly, zone),
+      hrefOf: (series, time) => shown[series]?.hrefOf?.(time),
+      onOpen: navigate,
+      height: 210,
     };
-  }, [buckets, hourly, measure, span]);
-  return <LazyChart {...chart} height={190} />;
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [usage, measure, by, hourly, zone, range]);
+  return (
+    <>
+      <LazyChart {...chart} />
+      {shown.length > 1 && (
+        <ul className="usage-legend" aria-label="Series">
+          {shown.map(({ label, href }, place) => (
+            <li key={`${place} ${label}`}>
+              <span className="chart-mark" style={{ background: `var(--series-${(place % 9) + 1})` }} />
+              {href === undefined ? label : <Link href={href}>{label}</Link>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function exactText(measure: UsageView["measure"], figure: bigint): string {
+  if (measure === "spend") return formatUsd(figure);
+  if (measure === "latency") return figure === 0n ? "—" : formatDuration(Number(figure));
+  return pluralize(figure, measure === "calls" ? "call" : "failed call");
+}
+
+function axisText(measure: UsageView["measure"], value: number): string {
+  if (measure === "spend") return formatUsd(BigInt(Math.round(value)));
+  return measure === "latency" ? formatDuration(value) : formatCount(Math.round(value));
 }

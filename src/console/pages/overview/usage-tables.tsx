@@ -12,7 +12,16 @@ interface UsageRow {
   readonly usage: Usage;
 }
 
-const ALL = { tab: "receipts", status: "", outcome: "", tool: "", key: "", from: "", to: "" } as const;
+const ALL = {
+  tab: "receipts",
+  status: "",
+  outcome: "",
+  tool: "",
+  key: "",
+  model: "",
+  from: "",
+  to: "",
+} as const;
 
 /** Usage by tool and by key, and failures by code. Both tables end with the same total. */
 export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: Usage }) {

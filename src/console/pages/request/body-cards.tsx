@@ -49,7 +49,7 @@ function JsonCard({
   return (
     <Card title={title} actions={children}>
       {value ? (
-        <Code text={JSON.stringify(value, undefined, 2)} label={`${title.toLowerCase()} as JSON`} />
+        <Code text={JSON.stringify(value, undefined, 2)} label={`${title.toLowerCase()} as JSON`} bounded />
       ) : (
         <p className="soft">{tooLarge ? "Too large to be stored." : "None, or no longer readable."}</p>
       )}

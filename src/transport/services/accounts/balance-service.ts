@@ -5,13 +5,20 @@ import {
   type Entry as EntryMessage,
   EntryKind,
   EntrySchema,
+  type GetUsageRequest,
   type Usage as UsageMessage,
   UsageDimension,
   UsageSchema,
 } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { MAX_ACTIVE_KEYS } from "../../../app/accounts/api-keys.ts";
 import type * as app from "../../../app/accounts/statements.ts";
-import type { Usage, UsageDimension as Dimension, UsageReports } from "../../../app/accounts/usage.ts";
+import type {
+  Usage,
+  UsageDimension as Dimension,
+  UsageQuery,
+  UsageReport,
+  UsageReports,
+} from "../../../app/accounts/usage.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
 import { accountIdIn, keyIdIn } from "../key-id.ts";
 import { dateIn } from "../timestamp.ts";
@@ -75,37 +82,7 @@ export function balanceService({
       async call(request, { caller }) {
         const from = dateIn("from", request.from);
         if (!from) throw invalidField("from", "must be there");
-        const report = await usageReports.usage({
-          accountId: caller.accountId,
-          from,
-          to: dateIn("to", request.to),
-          hourly: request.hourly,
-          timeZone: request.timeZone || "UTC",
-          by: DIMENSION[request.by],
-          tool: toolIn("tool", request.tool),
-          keyId: keyIdIn("key_id", request.keyId),
-          model: modelIn("model", request.model),
-        });
-        return {
-          buckets: report.buckets.map(({ start, usage, latency }) => ({
-            start: timestampFromDate(start),
-            usage: usageMessage(usage),
-            ...(latency && { latency }),
-          })),
-          series: report.series.map(({ value, usage }) => ({
-            ...(value !== undefined && { value }),
-            usage: usage.map(usageMessage),
-          })),
-          models: report.models.map(({ model, usage }) => ({ model, usage: usageMessage(usage) })),
-          tools: report.tools.map(({ tool, usage }) => ({ tool, usage: usageMessage(usage) })),
-          keys: report.keys.map(({ keyId, name, usage }) => ({
-            keyId: keyId ?? "",
-            name,
-            usage: usageMessage(usage),
-          })),
-          failures: report.failures,
-          total: usageMessage(report.total),
-        };
+        return usageResponse(await usageReports.usage(usageQueryOf(request, from, caller.accountId)));
       },
     },
   });
@@ -121,6 +98,43 @@ const ENTRY_KIND: Readonly<Record<app.EntryKind, EntryKind>> = {
   adjustment: EntryKind.ADJUSTMENT,
   clearing: EntryKind.CLEARING,
 };
+
+function usageQueryOf(request: GetUsageRequest, from: Date, accountId: string): UsageQuery {
+  return {
+    accountId,
+    from,
+    to: dateIn("to", request.to),
+    hourly: request.hourly,
+    timeZone: request.timeZone || "UTC",
+    by: DIMENSION[request.by],
+    tool: toolIn("tool", request.tool),
+    keyId: keyIdIn("key_id", request.keyId),
+    model: modelIn("model", request.model),
+  };
+}
+
+function usageResponse(report: UsageReport) {
+  return {
+    buckets: report.buckets.map(({ start, usage, latency }) => ({
+      start: timestampFromDate(start),
+      usage: usageMessage(usage),
+      ...(latency && { latency }),
+    })),
+    series: report.series.map(({ value, usage }) => ({
+      ...(value !== undefined && { value }),
+      usage: usage.map(usageMessage),
+    })),
+    models: report.models.map(({ model, usage }) => ({ model, usage: usageMessage(usage) })),
+    tools: report.tools.map(({ tool, usage }) => ({ tool, usage: usageMessage(usage) })),
+    keys: report.keys.map(({ keyId, name, usage }) => ({
+      keyId: keyId ?? "",
+      name,
+      usage: usageMessage(usage),
+    })),
+    failures: report.failures,
+    total: usageMessage(report.total),
+  };
+}
 
 const DIMENSION: Readonly<Record<UsageDimension, Dimension | undefined>> = {
   [UsageDimension.UNSPECIFIED]: undefined,

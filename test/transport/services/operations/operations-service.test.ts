@@ -426,7 +426,8 @@ describe("the configuration", () => {
     const api = openapi({ "/n": { get: operation("note") } }, { servers: [{ url: party.url }] });
     const files = { "note.json": Buffer.from(JSON.stringify(api)).toString("base64") };
     const http = { openapi: "note.json", operation_id: "note" };
-    const tools = [{ name: "note", price: { flat_microusd: 1_500 }, http }];
+    const allow_hosts = ["127.0.0.1"];
+    const tools = [{ name: "note", price: { flat_microusd: 1_500 }, http, allow_hosts }];
     const document = JSON.stringify({ files, tools });
     const tried = await call(method.tryTool, { document, tool: "note", params: "{}" });
     expect(tried).toMatchObject({ priceUsdcMicrousd: 1_500n, chargeUsdcMicrousd: 1_500n });
