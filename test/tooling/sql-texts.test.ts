@@ -25,6 +25,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/payments/sealing-keys.ts: this.#table": "one of two names of tables that the program spells",
   "src/postgres/operations/sealing-key-admin.ts: table": "one of a module's constants",
   "src/postgres/operations/sealing-key-admin.ts: workingKeys": "one of a module's constants",
+  "src/postgres/operations/sealing-key-admin.ts: webhooks": "one of a module's constants",
   "src/postgres/operations/sealing-key-admin.ts: watchedAt": "one of a module's constants",
   'src/postgres/operations/sealing-key-admin.ts: stored === 1 ? "request" : "requests"': "told, not sent",
   "src/postgres/operations/sealing-key-admin.ts: stored": "one of a module's constants",

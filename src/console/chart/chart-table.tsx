@@ -30,7 +30,7 @@ export function ChartTable({
               <tr>
                 <th scope="col">Time</th>
                 {series.map((one, place) => (
-                  <th key={`${place} ${one.label}`} scope="col">
+                  <th key={place} scope="col">
                     {one.label}
                   </th>
                 ))}
@@ -40,8 +40,8 @@ export function ChartTable({
               {times.map((time, at) => (
                 <tr key={time.getTime()}>
                   <th scope="row">{formatFullTime(time)}</th>
-                  {series.map((one, place) => (
-                    <td key={`${place} ${one.label}`}>{valueOf(place, at)}</td>
+                  {series.map((_, place) => (
+                    <td key={place}>{valueOf(place, at)}</td>
                   ))}
                 </tr>
               ))}

@@ -25,7 +25,6 @@ export function plotOptions(props: ChartProps, element: HTMLElement): Plot.Optio
     padding: [10, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === "line" } },
-    tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), "UTC"),
     scales: {
       x: { range: (_, from, to) => axisRange(times, kind, from, to) },
       y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] },
@@ -36,7 +35,7 @@ export function plotOptions(props: ChartProps, element: HTMLElement): Plot.Optio
         grid: { show: false },
         size: 26,
         splits: (plot) => axisTicks(times, plot.width / 76),
-        values: (_, seconds) => seconds.map((at) => axisLabel(formatTime, at)),
+        values: (_, seconds) => seconds.map((at) => formatTime(new Date(at * 1_000))),
       },
       {
         ...axis,
@@ -53,7 +52,6 @@ export function plotOptions(props: ChartProps, element: HTMLElement): Plot.Optio
         fill: kind === "bars" ? stroke : "transparent",
         width: kind === "bars" ? 0 : 2,
         ...(paths && { paths }),
-        spanGaps: true,
         points: { show: kind === "line" && times.length < 60, size: 5, fill: stroke },
       })),
     ],
@@ -70,14 +68,12 @@ function seriesColour(place: number, count: number): string {
 function opening({ series, hrefOf, onOpen }: ChartProps): Plot.Plugin {
   return {
     hooks: {
-      init: ({ over }) => over.classList.add("is-clickable"),
       ready: (plot) => {
+        plot.over.classList.add("is-clickable");
         plot.over.addEventListener("click", (event) => {
-          const at = plot.cursor.idx ?? undefined;
-          if (at === undefined) return;
-          const value = plot.posToVal(event.offsetY, "y");
-          const href = hrefOf?.(seriesAt(series, at, value), at);
-          if (href !== undefined) onOpen?.(href);
+          const at = plot.cursor.idx ?? 0;
+          const href = hrefOf?.(seriesAt(series, at, plot.posToVal(event.offsetY, "y")), at);
+          if (href) onOpen?.(href);
         });
       },
     },
@@ -116,9 +112,4 @@ function axisTicks(times: readonly Date[], most: number): number[] {
   return times
     .filter((_, index) => (times.length - 1 - index) % step === 0)
     .map((time) => time.getTime() / 1_000);
-}
-
-/** Drops the year: the axis has no room for it. */
-function axisLabel(formatTime: ChartProps["formatTime"], seconds: number): string {
-  return formatTime(new Date(seconds * 1_000)).replace(/^\d{4}-/, "");
 }

@@ -1,18 +1,14 @@
 import type Plot from "uplot";
 import type { ChartProps, ChartSeries } from "../chart.tsx";
 
-/** Series shown in a tooltip besides the total. */
-const SHOWN = 9;
-
 /** Returns the series of a stack at a height; the top one above it. */
 export function seriesAt(series: readonly ChartSeries[], at: number, value: number): number {
-  let sum = 0;
-  let top = 0;
+  let [sum, top] = [0, 0];
   for (const [place, { values }] of series.entries()) {
-    const own = values[at] ?? 0;
-    sum += own;
-    if (own > 0) top = place;
-    if (own > 0 && value <= sum) return place;
+    if (!values[at]) continue;
+    top = place;
+    sum += values[at];
+    if (value <= sum) break;
   }
   return top;
 }
@@ -47,15 +43,11 @@ function linesOf(
   at: number,
 ): HTMLElement[] {
   const total = series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0);
-  const isStack = kind === "bars" && series.length > 1;
-  if (series.length === 1) return [lineOf(`${formatFullTime(time)}  ${format(total)}`)];
   return [
-    lineOf(isStack ? `${formatFullTime(time)}  ${format(total)}` : formatFullTime(time)),
-    ...series
-      .map(({ label, values }, place) => ({ label, value: values[at] ?? 0, colour: colours[place] }))
-      .filter(({ value }) => value !== 0)
-      .slice(0, SHOWN)
-      .map(({ label, value, colour }) => lineOf(`${label}  ${format(value)}`, colour)),
+    lineOf(formatFullTime(time) + (kind === "bars" ? `  ${format(total)}` : "")),
+    ...series.flatMap(({ label, values }, place) =>
+      values[at] && series.length > 1 ? lineOf(`${label}  ${format(values[at])}`, colours[place]) : [],
+    ),
   ];
 }
 

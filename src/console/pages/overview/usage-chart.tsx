@@ -59,7 +59,7 @@ export function UsageChart({
       {shown.length > 1 && (
         <ul className="usage-legend" aria-label="Series">
           {shown.map(({ label, href }, place) => (
-            <li key={`${place} ${label}`}>
+            <li key={place}>
               <span className="chart-mark" style={{ background: `var(--series-${(place % 9) + 1})` }} />
               {href === undefined ? label : <Link href={href}>{label}</Link>}
             </li>
