@@ -47,7 +47,7 @@ const cellDatabases = () =>
           refuse(`has the same database for cell ${cell} and another`);
         else urls.set(cell, address);
       }
-      return urls as ReadonlyMap<number, string>;
+      return urls;
     })
     .optional();
 

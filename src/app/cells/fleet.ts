@@ -62,8 +62,8 @@ const UNDER_WAY_MS = 60_000;
  */
 export async function auditFleet(cells: readonly NumberedReports[], now: number): Promise<AuditFinding[]> {
   // Arrivals first: what arrives after that is only found as a departure.
-  const arrivals = await sidesOf(cells, ({ arrivals: read }) => read);
-  const departures = await sidesOf(cells, ({ departures: read }) => read);
+  const arrivals = await sidesOf(cells, (reports) => reports.arrivals());
+  const departures = await sidesOf(cells, (reports) => reports.departures());
   const left = new Map(departures.map((side) => [side.reference, side]));
   const arrived = new Map(arrivals.map((side) => [side.reference, side]));
   const isWrong = (reference: string) => {
@@ -102,12 +102,10 @@ export async function auditFleet(cells: readonly NumberedReports[], now: number)
 
 async function sidesOf(
   cells: readonly NumberedReports[],
-  choose: (reports: CellReports) => () => Promise<MoveSide[]>,
+  read: (reports: CellReports) => Promise<MoveSide[]>,
 ): Promise<(MoveSide & { readonly cell: number })[]> {
   const sides = await Promise.all(
-    cells.map(async ({ cell, reports }) =>
-      (await choose(reports).call(reports)).map((side) => ({ ...side, cell })),
-    ),
+    cells.map(async ({ cell, reports }) => (await read(reports)).map((side) => ({ ...side, cell }))),
   );
   return sides.flat();
 }

@@ -15,7 +15,7 @@ import { hashOf } from "./key-hash.ts";
 import { limitsOf } from "./key-limits.ts";
 import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
 import type { KeyUses } from "./key-uses.ts";
-import { MovedKeys } from "./moved-keys.ts";
+import type { MovedKeys } from "./moved-keys.ts";
 import { requestLogOf, type RequestLogRow } from "./request-log-row.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";

@@ -17,7 +17,8 @@ import type { VerifiedTransfer } from "../../app/payments/verified-transfer.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { Batcher, type BatchSample, type RETRY } from "../database/batcher.ts";
+import { Batcher, type RETRY } from "../database/batcher.ts";
+import { batchObserver } from "./batch-observer.ts";
 import { InsufficientFunds } from "./insufficient-funds.ts";
 import { KeyLimits } from "./key-limits.ts";
 import type { Leases } from "./leases.ts";
@@ -339,14 +340,6 @@ export class PostgresLedger implements Ledger {
   ): Promise<Row[]> {
     return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
   }
-}
-
-function batchObserver(batch: string, metrics: Metrics | undefined) {
-  return ({ items, waitedMs, ranMs }: BatchSample) => {
-    metrics?.observe("toolgate_batch_items", items, { batch });
-    metrics?.observe("toolgate_batch_wait_seconds", waitedMs / 1_000, { batch });
-    metrics?.observe("toolgate_batch_duration_seconds", ranMs / 1_000, { batch });
-  };
 }
 
 function next<Answer>(answers: Answer[]): Answer {
