@@ -36,9 +36,18 @@ export function usdc(text: string): bigint {
   return amount;
 }
 
-/** Parses `none` as undefined. */
-export function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
-  return (text) => (text === "none" ? undefined : parse(text));
+/** Accepts `none` too, which stays as it is: commander takes undefined for an empty text. */
+export function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | "none" {
+  return (text) => (text === "none" ? text : parse(text));
+}
+
+/** Returns what an option of {@link orNone} sets: `old` if it is left out, undefined for `none`. */
+export function optionOr<Value>(
+  given: Value | "none" | undefined,
+  old: Value | undefined,
+): Value | undefined {
+  if (given === undefined) return old;
+  return given === "none" ? undefined : given;
 }
 
 export function percent(text: string): number {

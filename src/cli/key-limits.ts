@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import { type BudgetLimits, type BudgetUse, DEFAULT_WARN_PERCENT } from "../domain/accounts/budget.ts";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
-import { orNone, percent, usdc } from "./arguments.ts";
+import { optionOr, orNone, percent, usdc } from "./arguments.ts";
 
-/** Options of limits; a limit of `none` is undefined but set. */
 export interface BudgetOptions {
-  dayLimit?: MicroUsd | undefined;
-  monthLimit?: MicroUsd | undefined;
-  totalLimit?: MicroUsd | undefined;
+  dayLimit?: MicroUsd | "none";
+  monthLimit?: MicroUsd | "none";
+  totalLimit?: MicroUsd | "none";
   warn?: number;
 }
 
@@ -31,9 +30,9 @@ export function addBudgetOptions(command: Command): Command {
 /** Returns the limits with what the options change. */
 export function budgetWith(options: BudgetOptions, old?: BudgetLimits): BudgetLimits {
   return {
-    perDay: "dayLimit" in options ? options.dayLimit : old?.perDay,
-    perMonth: "monthLimit" in options ? options.monthLimit : old?.perMonth,
-    inAll: "totalLimit" in options ? options.totalLimit : old?.inAll,
+    perDay: optionOr(options.dayLimit, old?.perDay),
+    perMonth: optionOr(options.monthLimit, old?.perMonth),
+    inAll: optionOr(options.totalLimit, old?.inAll),
     warnPercent: options.warn ?? old?.warnPercent ?? DEFAULT_WARN_PERCENT,
   };
 }

@@ -10,7 +10,7 @@ import {
 } from "../domain/accounts/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/accounts/scope.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { timestamp, names, scopes, duration, orNone, usdc } from "./arguments.ts";
+import { timestamp, names, scopes, duration, optionOr, orNone, usdc } from "./arguments.ts";
 import { withPostgres } from "./database.ts";
 import { addGroupCommands } from "./key-groups.ts";
 import {
@@ -22,11 +22,11 @@ import {
 } from "./key-limits.ts";
 import { outputFor } from "./output.ts";
 
-/** What is set is changed; `none` is undefined but set. */
+/** What is set is changed. */
 interface LimitOptions extends BudgetOptions {
-  expires?: Date | undefined;
-  callLimit?: MicroUsd | undefined;
-  tools?: string[] | undefined;
+  expires?: Date | "none";
+  callLimit?: MicroUsd | "none";
+  tools?: string[] | "none";
 }
 
 interface CreateOptions extends LimitOptions {
@@ -148,9 +148,9 @@ async function edit({ key: keyId, name, group, json, ...limits }: EditOptions): 
 /** Returns the limits with what the options change. */
 function limitsWith(options: LimitOptions, old?: KeyLimits): RequestedLimits {
   return {
-    expiresAt: "expires" in options ? options.expires : old?.expiresAt,
-    perCall: "callLimit" in options ? options.callLimit : old?.perCall,
-    tools: ("tools" in options ? options.tools : old?.tools && [...old.tools]) ?? [],
+    expiresAt: optionOr(options.expires, old?.expiresAt),
+    perCall: optionOr(options.callLimit, old?.perCall),
+    tools: optionOr(options.tools, old?.tools && [...old.tools]) ?? [],
     ...budgetWith(options, old),
   };
 }

@@ -55,8 +55,9 @@ async function send(
     more = {},
   } = {},
 ): Promise<Answer> {
-  const headers = { ...(signIn !== undefined && { "SIGN-IN-WITH-X": signIn }), ...more };
-  const init = { method, ...(method === "POST" && { body: JSON.stringify(body) }) };
+  const sends = { ...(method === "PATCH" && { "Content-Type": "application/json" }), ...more };
+  const headers = { ...(signIn !== undefined && { "SIGN-IN-WITH-X": signIn }), ...sends };
+  const init = { method, ...(["POST", "PATCH"].includes(method) && { body: JSON.stringify(body) }) };
   return request(gateway, undefined, path, init, headers);
 }
 

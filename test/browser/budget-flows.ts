@@ -33,7 +33,7 @@ export function budgetFlows(getWorld: () => ConsoleWorld): void {
     expect(await page.getByLabel("Monthly limit").inputValue()).toBe("5.00");
     await page.getByLabel("Monthly limit").fill("");
     await page.getByLabel("Daily limit").fill("2.50");
-    await page.getByLabel("Group").selectOption({ label: "CI" });
+    await page.getByLabel("Group", { exact: true }).selectOption({ label: "CI" });
     await page.getByRole("button", { name: "Save key" }).click();
     await row.getByText("$2.50 left today").waitFor();
     expect(await row.innerText()).toContain("group CI");

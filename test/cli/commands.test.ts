@@ -133,9 +133,11 @@ describe("the operator's commands", () => {
       "CI",
       "--json",
     );
+    expect(group).toMatchObject({ code: 0, stderr: "" });
     const groupId = String(group.rows[0]?.["group_id"]);
     const change = ["--month-limit", "5", "--call-limit", "none", "--group", groupId];
     const edited = await toolgate("keys", "edit", "--key", keyId, ...change, "--json");
+    expect(edited).toMatchObject({ code: 0, stderr: "" });
     expect(edited.rows[0]).toMatchObject({
       name: "n",
       group_id: groupId,

@@ -44,6 +44,7 @@ function expectError(
     ...("retry_after_seconds" in answer.body && {
       retry_after_seconds: Number(answer.headers.get("retry-after")),
     }),
+    ...("limit" in answer.body && { limit: expect.any(Object) }),
   });
   expect(answer.status).toBe(status);
 }

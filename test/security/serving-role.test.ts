@@ -55,9 +55,18 @@ async function tables(): Promise<{ name: string; column: string }[]> {
  * the log of requests, and webhook endpoints with their log.
  */
 const MAY_INSERT = [
-  ...["account", "api_key", "api_key_secret", "console_session", "deposit", "key_use", "operator_action"],
+  ...[
+    "account",
+    "api_key",
+    "api_key_secret",
+    "budget",
+    "console_session",
+    "deposit",
+    "key_use",
+    "operator_action",
+  ],
   ...["request_log", "sealing_key", "sign_in_challenge", "signing_key", "used_nonce"],
-  ...["budget", "webhook_attempt", "webhook_endpoint"],
+  ...["webhook_attempt", "webhook_endpoint"],
 ];
 
 /** Expired rows are deleted; a role that may delete may also lock the table. */

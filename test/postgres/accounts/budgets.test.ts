@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import type { BudgetLimits } from "../../../src/domain/accounts/budget.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
+import { addEndpoint } from "../webhooks/webhook-fixture.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
@@ -241,11 +242,7 @@ describe("a change of limits", () => {
 describe("events of budgets", () => {
   it("writes each level once per period, and again after the limit was raised", async () => {
     const account = await makeAccount(one.pool, 100n * PRICE);
-    await one.pool.query(
-      `insert into webhook_endpoint (id, account_id, url, types, key_version, secret)
-       values ($1, $2, 'https://hooks.example/', '{budget.threshold_reached,budget.exhausted}', 1, '\\x00')`,
-      [randomUUID(), uuidOf("acct", account)],
-    );
+    await addEndpoint(one.pool, account, ["budget.threshold_reached", "budget.exhausted"]);
     const key = await makeKey(one.pool, account, { perDay: 4n * PRICE, warnPercent: 50 });
     const events = async () => {
       const text = "select type, data from webhook_event where account_id = $1 order by seq";

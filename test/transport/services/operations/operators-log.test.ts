@@ -154,7 +154,8 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
       },
     },
     "KeyService.DeleteKeyGroup": {
-      does: () => call(KeyService.method.deleteKeyGroup, { groupId: group.groupId }),
+      // Repeated, it fails: the group is gone.
+      does: () => call(KeyService.method.deleteKeyGroup, { groupId: group.groupId }).catch(() => undefined),
       logged: {
         action: "key-group.delete",
         target: group.groupId,
@@ -225,7 +226,9 @@ describe("every operator's method that changes something", () => {
         ...logged,
       });
       await does();
-      const repeats = ["SetTier", "SetBlocked", "CreateKey", "Config"].some((each) => name.endsWith(each))
+      const repeats = ["SetTier", "SetBlocked", "CreateKey", "UpdateKey", "KeyGroup", "Config"].some((each) =>
+        name.endsWith(each),
+      )
         ? ""
         : newest?.actionId;
       expect((await log())[0], name).toMatchObject({ details: newest?.details, repeats });
