@@ -31,6 +31,7 @@ const CALL = "/v1/mcp/tools/call";
 const PRICE = "/v1/mcp/tools/price";
 const BUILD = "/v1/payments/transaction";
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+const JSON_BODY = { "Content-Type": "application/json" };
 const ECHO = { tool: "echo", params: { message: "hi" } };
 
 let world: World;
@@ -218,15 +219,24 @@ describe("the gateway matches its OpenAPI document", () => {
         ask("GET", keys, undefined, undefined, headers, gateway),
         ask("POST", keys, undefined, {}, headers, gateway),
         ask("DELETE", one, undefined, undefined, headers, gateway),
+        ask("PATCH", one, undefined, {}, { ...headers, ...JSON_BODY }, gateway),
       ]);
     const statuses = async (...request: Parameters<typeof all>) =>
       (await all(...request)).map(({ status }) => status);
     expect((await ask("GET", keys, undefined, undefined, await sign(keys))).body.keys).toEqual([key]);
+    const change = async (target: string, body: unknown = { name: "b" }, headers = {}) =>
+      (await ask("PATCH", target, undefined, body, { ...(await sign(one)), ...JSON_BODY, ...headers }))
+        .status;
+    expect(await change(one)).toBe(200);
+    expect(await change(one, { names: "b" })).toBe(400);
+    expect(await change(one, JSON.stringify("x".repeat(70_000)))).toBe(413);
+    expect(await change(one, "a", { "Content-Type": "text/plain" })).toBe(415);
     expect((await ask("DELETE", one, undefined, undefined, await sign(one))).status).toBe(200);
+    expect(await change(one)).toBe(404);
     const none = `${keys}/key_none`;
     expect((await ask("DELETE", none, undefined, undefined, await sign(none))).status).toBe(404);
-    expect(await statuses({})).toEqual([401, 401, 401]);
-    expect(await statuses({}, { baseUrl: named })).toEqual([404, 404, 404]);
+    expect(await statuses({})).toEqual([401, 401, 401, 401]);
+    expect(await statuses({}, { baseUrl: named })).toEqual([404, 404, 404, 404]);
     expect((await ask("GET", `${keys}?x=1`, undefined)).status).toBe(400);
     expect((await ask("POST", keys, undefined, { names: "a" })).status).toBe(400);
     expect((await ask("DELETE", `${one}?x=1`, undefined)).status).toBe(400);
@@ -236,16 +246,15 @@ describe("the gateway matches its OpenAPI document", () => {
     const far = await world.startAnother({ DATABASE_URL: link.url });
     const signed = await sign(keys, far);
     link.cut();
-    expect(await statuses(signed, far)).toEqual([503, 503, 503]);
+    expect(await statuses(signed, far)).toEqual([503, 503, 503, 503]);
     link.mend();
     await link.close();
     await world.postgres.accounts.setBlocked(accountId, { blocked: true, reason: "test" });
-    expect(await statuses(await sign(keys))).toEqual([403, 403, 403]);
+    expect(await statuses(await sign(keys))).toEqual([403, 403, 403, 403]);
   });
 
   it("matches the document when webhooks are managed", async () => {
     const hooks = "/v1/webhooks";
-    const JSON_BODY = { "content-type": "application/json" };
     const owner = await world.agent({ scopes: ["billing:write"] });
     const wished = { url: "https://hooks.example/", types: ["balance.low"] };
     const { endpoint } = (await ask("POST", hooks, owner, wished)).body;

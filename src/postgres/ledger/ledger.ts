@@ -332,13 +332,8 @@ export class PostgresLedger implements Ledger {
     return inOrder(rows, endResultOf);
   }
 
-  #query<Row extends object>(
-    name: string,
-    text: string,
-    values: unknown[],
-    patienceMs?: number,
-  ): Promise<Row[]> {
-    return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
+  #query<Row extends object>(name: string, text: string, values: unknown[], forMs?: number): Promise<Row[]> {
+    return queryWithRetry(this.#options.pool, { name, text, values }, forMs);
   }
 }
 
@@ -348,9 +343,7 @@ function next<Answer>(answers: Answer[]): Answer {
   return answer;
 }
 
-/**
- * Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt.
- */
+/** Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt. */
 function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
   return idempotencyKey !== undefined && payment === undefined;
 }

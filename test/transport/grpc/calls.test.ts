@@ -396,7 +396,12 @@ describe("the operator's services", () => {
       ),
       callGrpc(client, keys.createKey, { accountId: "acct_1" }, { metadata }),
       callGrpc(client, keys.listKeys, { accountId: "acct_1" }, { metadata }),
+      callGrpc(client, keys.updateKey, { keyId: "key_1" }, { metadata }),
       callGrpc(client, keys.revokeKey, { keyId: "key_1" }, { metadata }),
+      callGrpc(client, keys.createKeyGroup, { accountId: "acct_1", name: "a" }, { metadata }),
+      callGrpc(client, keys.listKeyGroups, { accountId: "acct_1" }, { metadata }),
+      callGrpc(client, keys.updateKeyGroup, { groupId: "grp_1" }, { metadata }),
+      callGrpc(client, keys.deleteKeyGroup, { groupId: "grp_1" }, { metadata }),
     ];
     expect(calls).toHaveLength(AccountService.methods.length + KeyService.methods.length);
     for (const call of calls) {
