@@ -62,6 +62,7 @@ const MAY_INSERT = [
     "budget",
     "console_session",
     "deposit",
+    "job_run",
     "key_use",
     "operator_action",
   ],

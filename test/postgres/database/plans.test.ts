@@ -204,6 +204,7 @@ describe("a database with a hundred thousand rows", () => {
         `'${"0".repeat(32)}'`,
         `'${"f".repeat(32)}'`,
         "null",
+        "null",
       ];
       const statements = [
         ...[receiptsPage(undefined), runsPage(undefined)].map((one) => [one, page, 300] as const),
