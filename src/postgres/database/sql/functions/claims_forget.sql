@@ -13,7 +13,7 @@ with gone as (
     order by expires_at limit most for update skip locked))
   returning expires_at, run_id
 ), forgotten_runs as (
-  delete from moved_run using gone where moved_run.run_id = gone.run_id
+  delete from moved_run where run_id = any (array(select run_id from gone))
 )
 select count(*), max(gone.expires_at) from gone
 $$;
