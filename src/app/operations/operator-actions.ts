@@ -54,6 +54,8 @@ export type ActionName =
   | "config.apply"
   | "config.rollback"
   | "database.reconcile"
+  | "archive.archive"
+  | "archive.restore"
   | "suspense.assign"
   | "receipt.refund"
   | "webhook.create"

@@ -6,6 +6,7 @@ import type { UsageReports } from "../../app/accounts/usage.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
+import type { ArchivedRows } from "../archived/archived-rows.ts";
 import { readCursor } from "../database/cursor.ts";
 import { PostgresHistory } from "../ledger/history.ts";
 import { Standby } from "../database/standby.ts";
@@ -38,20 +39,22 @@ const TIME_DIGITS = 12;
 interface Options {
   readonly url: string;
   /** A standby for long reads. */
-  readonly readUrl: string | undefined;
+  readonly readUrl?: string | undefined;
   readonly instanceId: string;
   readonly sealingKeys: SealingKeys;
+  readonly archived: ArchivedRows;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Opens the read models on their own pools. They connect on first use. */
-export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log }: Options) {
+export function openAccountQueries(options: Options) {
+  const { url, readUrl, instanceId, clock, log } = options;
   const applicationName = `toolgate console ${instanceId}`;
   const standby = new Standby({ url, readUrl, max: CONNECTIONS, applicationName, log });
   const stores = new Map<Pool, ReturnType<typeof storesOn>>();
   const on = (pool: Pool) => {
-    const opened = stores.get(pool) ?? storesOn(pool, sealingKeys);
+    const opened = stores.get(pool) ?? storesOn(pool, options);
     stores.set(pool, opened);
     return opened;
   };
@@ -86,13 +89,13 @@ export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, cloc
   return { reading, standby };
 }
 
-function storesOn(pool: Pool, sealingKeys: SealingKeys): AccountQueries {
-  const [receipts, runs] = [new PostgresReceipts(pool), new PostgresRuns(pool)];
+function storesOn(pool: Pool, { sealingKeys, archived }: Options): AccountQueries {
+  const [receipts, runs] = [new PostgresReceipts(pool, archived), new PostgresRuns(pool, archived)];
   return {
-    statements: new PostgresStatements(pool, sealingKeys),
-    usageReports: new PostgresUsageReports(pool),
-    history: new PostgresHistory({ pool, receipts, runs }),
-    ownRecords: new PostgresOwnRecords(pool),
+    statements: new PostgresStatements(pool, sealingKeys, archived),
+    usageReports: new PostgresUsageReports(pool, archived),
+    history: new PostgresHistory({ pool, archived, receipts, runs }),
+    ownRecords: new PostgresOwnRecords(pool, archived),
     receipts,
     runs,
   };

@@ -5,6 +5,10 @@ import { errorCodeOf } from "../ledger/error-codes.ts";
 import { entryRange, uuidRange } from "../database/entry-ids.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";
+import type { ArchivedTable } from "../../app/operations/archive/archived-tables.ts";
+import { accountMonths, type AccountMonth } from "../archived/account-months.ts";
+import { ArchivedRows } from "../archived/archived-rows.ts";
+import { queryBeside } from "../archived/beside-tables.ts";
 import { AccountQueue } from "./account-queue.ts";
 
 /** The grouping of a row: bucket, tool, key, error code, or the total. */
@@ -63,10 +67,12 @@ const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 /** Usage reports on PostgreSQL: charges from receipts, failures from runs, on one snapshot. */
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
+  readonly #archived: ArchivedRows;
   readonly #queue = new AccountQueue();
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, archived = new ArchivedRows(undefined)) {
     this.#pool = pool;
+    this.#archived = archived;
   }
 
   usage(query: UsageQuery): Promise<UsageReport> {
@@ -86,8 +92,35 @@ export class PostgresUsageReports implements UsageReports {
         FAILURES,
         valuesOf(query, span, [runs.low, runs.high]),
       );
+      const months = await accountMonths(client, uuidFromId("acct", query.accountId));
+      const archived = (table: ArchivedTable, text: string, from: string, to: string) =>
+        this.#archivedFigures(client, query, { months, table, text, span, from, to });
+      charges.push(...(await archived("receipt", CHARGES, low, high)));
+      failures.push(...(await archived("run", FAILURES, runs.low, runs.high)));
       return reportOf(charges, failures, span);
     });
+  }
+
+  /** Figures of each batch of archived rows: those with the same grouping are added up like all others. */
+  async #archivedFigures(
+    client: PoolClient,
+    query: UsageQuery,
+    part: {
+      months: readonly AccountMonth[];
+      table: ArchivedTable;
+      text: string;
+      span: BucketSpan;
+      from: string;
+      to: string;
+    },
+  ): Promise<FigureRow[]> {
+    const { months, table, text, span, from, to } = part;
+    const values = valuesOf(query, span, [from, to]);
+    const account = uuidFromId("acct", query.accountId);
+    const figures: FigureRow[] = [];
+    for await (const loaded of this.#archived.all(account, months, { table, from, to }))
+      figures.push(...(await queryBeside<FigureRow>(client, { text, values }, loaded, { only: true })));
+    return figures;
   }
 }
 

@@ -16,3 +16,8 @@ export function sumOf(account: string): string {
   return `(select coalesce(sum(amount), 0) from total
     where kind = 'account' and holder = uuid_send('${account}'::uuid))`;
 }
+
+/** Condition that the run of that id is archived: its row and its receipt are in no table. */
+export function isArchived(runId: string): string {
+  return `exists (select from archive_month where ${runId} >= low and ${runId} < high)`;
+}

@@ -17,7 +17,7 @@ import type { VerifiedTransfer } from "../../app/payments/verified-transfer.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { Batcher, type BatchSample, type RETRY } from "../database/batcher.ts";
+import { Batcher, type RETRY } from "../database/batcher.ts";
 import { InsufficientFunds } from "./insufficient-funds.ts";
 import { KeyLimits } from "./key-limits.ts";
 import type { Leases } from "./leases.ts";
@@ -31,13 +31,16 @@ import {
   type Capture,
   type CapturedRow,
 } from "./start-and-capture.ts";
-import { claimKey, exclusiveKeys } from "./claims.ts";
+import { batchObserver } from "./batch-observer.ts";
+import { withArchivedReceipt, type ArchivedReceipt } from "./archived-receipt.ts";
+import { claimKey, exclusiveKeys, isKeyedCall } from "./claims.ts";
 import {
   authorizeResultOf,
   callRecord,
   endingRecord,
   endResultOf,
   inOrder,
+  next,
   priorOf,
   priorRecord,
   resultText,
@@ -63,6 +66,7 @@ export interface LedgerOptions {
   cell?: Cell;
   /** Recent results; without it, every repeat queries the database. */
   replayCache?: ReplayCache;
+  archivedReceipt?: ArchivedReceipt;
 }
 
 const STARTED: AuthorizeResult = { kind: "started" };
@@ -134,7 +138,7 @@ export class PostgresLedger implements Ledger {
 
   async findPrior(query: PriorQuery): Promise<PriorOutcome> {
     const { prior } = await this.#priorBatcher.submit(query);
-    return prior;
+    return prior && withArchivedReceipt(this.#options.archivedReceipt, query.accountId, prior);
   }
 
   async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
@@ -142,7 +146,8 @@ export class PostgresLedger implements Ledger {
     if (cached) return cached;
     const insufficient = await this.#insufficientFunds.find(call);
     if (insufficient) return insufficient;
-    const authorized = await this.#authorizeWithLease(call);
+    const decided = await this.#authorizeWithLease(call);
+    const authorized = await withArchivedReceipt(this.#options.archivedReceipt, call.accountId, decided);
     this.#insufficientFunds.note(call, authorized);
     // The same payment bought the result under another key: bind this key to that result too.
     if (authorized.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
@@ -236,7 +241,7 @@ export class PostgresLedger implements Ledger {
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
-      `select prior.n, prior.kind, prior.result, prior.payment_claim, prior.moved_to,
+      `select prior.n, prior.kind, prior.result, prior.payment_claim, prior.moved_to, prior.replayed_run,
          (prior.receipt).*
        from ledger_prior(array(select call
          from json_populate_recordset(null::ledger_call, $1) call)) prior`,
@@ -278,7 +283,8 @@ export class PostgresLedger implements Ledger {
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
     const rows = await this.#query<AuthorizeRow>(
       "ledger-authorize",
-      `select authorized.n, authorized.kind, authorized.balance, authorized.result, (authorized.receipt).*
+      `select authorized.n, authorized.kind, authorized.balance, authorized.result,
+         authorized.replayed_run, (authorized.receipt).*
        from ledger_authorize(array(select call
          from json_populate_recordset(null::ledger_call, $1) call), $2,
            $3 * interval '1 millisecond') authorized`,
@@ -339,25 +345,4 @@ export class PostgresLedger implements Ledger {
   ): Promise<Row[]> {
     return queryWithRetry(this.#options.pool, { name, text, values }, patienceMs);
   }
-}
-
-function batchObserver(batch: string, metrics: Metrics | undefined) {
-  return ({ items, waitedMs, ranMs }: BatchSample) => {
-    metrics?.observe("toolgate_batch_items", items, { batch });
-    metrics?.observe("toolgate_batch_wait_seconds", waitedMs / 1_000, { batch });
-    metrics?.observe("toolgate_batch_duration_seconds", ranMs / 1_000, { batch });
-  };
-}
-
-function next<Answer>(answers: Answer[]): Answer {
-  const answer = answers.shift();
-  if (answer === undefined) throw new Error("the ledger returned no result for a call");
-  return answer;
-}
-
-/**
- * Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt.
- */
-function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
-  return idempotencyKey !== undefined && payment === undefined;
 }
