@@ -24,7 +24,7 @@ const { TOOLGATE_URL, SOLANA_RPC_URL } = settings("TOOLGATE_URL", "SOLANA_RPC_UR
 const url = `${TOOLGATE_URL}/x402/vram_estimate`;
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(readFileSync(WALLET, "utf8"))));
 
-/** The package verifies a signature with the key that it names, whoever's that is. */
+/** The package verifies a signature with the key that it names, even a stranger's. */
 function requireSigner(jws: string): void {
   const { kid = "none" } = extractJWSHeader(jws);
   const did = `did:web:${encodeURIComponent(new URL(TOOLGATE_URL).host)}`;
