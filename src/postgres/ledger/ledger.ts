@@ -343,7 +343,7 @@ function next<Answer>(answers: Answer[]): Answer {
   return answer;
 }
 
-/** Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt. */
+/** Returns whether only the idempotency key identifies the call: a reversal changes what a payment bought. */
 function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
   return idempotencyKey !== undefined && payment === undefined;
 }
