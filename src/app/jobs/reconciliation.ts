@@ -61,9 +61,9 @@ export class Reconciliation {
     const details = { difference_usdc: formatUsdc(difference) };
     if (difference === 0n) log.info(details, "treasury balance matches the ledger");
     else {
+      log.error(details, "treasury balance differs from the ledger");
       const data = { difference_usdc_microusd: Number(difference) };
       await events.addDaily(OPERATORS, "treasury.difference", data, String(difference));
-      log.error(details, "treasury balance differs from the ledger");
     }
     this.#reported = difference;
   }

@@ -26,9 +26,12 @@ export async function runAudit(
         { invariant: name, violations: Number(violations) },
         `the audit found a violation: ${description}`,
       );
-      const data = { invariant: name, description, violations: Number(violations) };
-      await events.addDaily(OPERATORS, "audit.violation", data, name);
     }
   }
   metrics.set("toolgate_audit_timestamp_seconds", Math.floor(clock.now() / 1_000));
+  for (const { name, description, violations } of findings) {
+    if (violations === 0n) continue;
+    const data = { invariant: name, description, violations: Number(violations) };
+    await events.addDaily(OPERATORS, "audit.violation", data, name);
+  }
 }

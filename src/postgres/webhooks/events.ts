@@ -32,7 +32,8 @@ export class PostgresEvents implements Events {
 
   async addDaily(owner: WebhookOwner, type: EventType, data: object, about: string): Promise<void> {
     await queryWithRetry(this.#pool, {
-      text: "select event_add($1, $2, $3, concat_ws(' ', $2, $4::text, (now() at time zone 'utc')::date))",
+      text: /* sql */ `
+        select event_add($1, $2, $3, concat_ws(' ', $2::text, $4::text, (now() at time zone 'utc')::date))`,
       values: [uuidFromId("acct", owner), type, data, about],
     });
   }

@@ -244,3 +244,17 @@ it("reports a transfer in suspense to operators, and its assignment to the accou
     { type: "deposit.credited", data: { tx_signature: movement.txSignature } },
   ]);
 });
+
+it("reports an audit's violation and a treasury's difference to operators once a day", async () => {
+  await addEndpoint(one.pool, OPERATORS, OPERATOR_EVENTS);
+  const job = new PostgresEvents(one.pool);
+  const before = (await events(OPERATORS)).length;
+  for (const about of ["balances", "balances", "holds"])
+    await job.addDaily(OPERATORS, "audit.violation", { invariant: about }, about);
+  await job.addDaily(OPERATORS, "treasury.difference", { difference_usdc_microusd: -5 }, "-5");
+  expect((await events(OPERATORS)).slice(before)).toEqual([
+    { type: "audit.violation", data: { invariant: "balances" } },
+    { type: "audit.violation", data: { invariant: "holds" } },
+    { type: "treasury.difference", data: { difference_usdc_microusd: -5 } },
+  ]);
+});
