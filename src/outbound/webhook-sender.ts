@@ -6,20 +6,22 @@ import {
 } from "../app/webhooks/webhook-sender.ts";
 import { VERSION } from "../version.ts";
 import { ForbiddenAddressError, type Guard } from "./address-guard.ts";
-import { openGuardedFetch, type OpenFetch } from "./guarded-fetch.ts";
+import type { OpenFetch } from "./guarded-fetch.ts";
 
-/** Sends webhooks to the addresses that the guard allows. */
+/** Sends webhooks to the addresses that the guard allows. Loads its HTTP client with the first. */
 export class GuardedWebhookSender implements WebhookSender {
-  readonly #connections: OpenFetch;
+  readonly #guard: Guard;
+  #connections: Promise<OpenFetch> | undefined;
 
   constructor(guard: Guard) {
-    this.#connections = openGuardedFetch({ ...guard, maxBytes: 0 });
+    this.#guard = guard;
   }
 
   async send({ url, headers, body }: WebhookRequest, signal: AbortSignal): Promise<WebhookResponse> {
     const answered = new AbortController();
     try {
-      const response = await this.#connections.fetch(url, {
+      const connections = await (this.#connections ??= openConnections(this.#guard));
+      const response = await connections.fetch(url, {
         method: "POST",
         headers: {
           ...headers,
@@ -39,9 +41,14 @@ export class GuardedWebhookSender implements WebhookSender {
     }
   }
 
-  close(): Promise<void> {
-    return this.#connections.close();
+  async close(): Promise<void> {
+    await (await this.#connections)?.close();
   }
+}
+
+async function openConnections(guard: Guard): Promise<OpenFetch> {
+  const { openGuardedFetch } = await import("./guarded-fetch.ts");
+  return openGuardedFetch({ ...guard, maxBytes: 0 });
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
