@@ -40,7 +40,8 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.unrouteAll();
     await to("Keys");
     await to("Overview");
-    await page.getByRole("table", { name: /^Spent by day/ }).waitFor();
+    await page.getByText("Show as table").click();
+    await page.getByRole("table", { name: /^Spent by/ }).waitFor();
 
     await page.route(/\/assets\/settings-[^/]*\.js$/, (route) => route.abort());
     await to("Settings");
@@ -84,6 +85,8 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.clock.install();
     await page.goto("");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // Until the click below the page does not check its session by itself.
+    await page.clock.pauseAt(Date.now() + 1_000);
     const other = await world.signedInBrowser(wallet);
     await other.page.goto("settings");
     await other.page.getByRole("button", { name: "Sign out everywhere" }).click();
@@ -92,6 +95,7 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     expect(await other.page.getByText("Your session has ended").count()).toBe(0);
     await other.closeBrowser();
     await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
+    await page.clock.resume();
     await page.getByText("Your session has ended").waitFor();
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Settings" }).waitFor();

@@ -58,6 +58,7 @@ export function overviewFlows(getWorld: () => ConsoleWorld): void {
     await usage.getByLabel("First day").fill(yesterday);
     await usage.getByRole("button", { name: "Show", exact: true }).press("Enter");
     await usage.getByText(`${yesterday} to ${today}, America/New_York`).waitFor();
+    await open();
     await usage
       .getByRole("table", { name: /^Spent by hour/ })
       .getByRole("link", { name: "$0.002" })

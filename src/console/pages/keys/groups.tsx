@@ -2,7 +2,17 @@ import { useState } from "react";
 import type { KeyGroup } from "#gen/toolgate/v1/budget_pb.ts";
 import { pluralize } from "../../format.ts";
 import { useBlockedHint } from "../../session.tsx";
-import { Button, Card, Dialog, ErrorNote, Name, showToast, Table, type Column } from "../../ui/index.ts";
+import {
+  Button,
+  Card,
+  Dialog,
+  EmptyState,
+  ErrorNote,
+  Name,
+  showToast,
+  Table,
+  type Column,
+} from "../../ui/index.ts";
 import { Budgets } from "./budgets.tsx";
 import { GroupDialog } from "./group-dialog.tsx";
 import { useDeleteGroup, useGroups } from "./use-groups.ts";
@@ -81,7 +91,9 @@ function GroupTable({
       rows={groups}
       rowKey={({ groupId }) => groupId}
       empty={
-        <p className="hint">Keys in a group share its limits. Create a group, then edit a key to add it.</p>
+        <EmptyState title="No groups yet">
+          Keys in a group share its limits. Create a group, then edit a key to add it.
+        </EmptyState>
       }
     />
   );

@@ -4,7 +4,7 @@ import {
   type JobState,
   type ListJobsResponse,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { formatDuration, pluralize, truncateMiddle } from "../../format.ts";
+import { formatDuration, pluralize } from "../../format.ts";
 import { Card, EmptyState, Status, Table, Time, type Column } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<JobState>[] = [
   { head: "Next", cell: ({ nextAt }) => <Time at={nextAt} /> },
   {
     head: "Instance",
-    cell: ({ instance }) => <code title={instance}>{truncateMiddle(instance, 8, 0)}</code>,
+    cell: ({ instance }) => <code title={instance}>{instance.slice(0, 8)}</code>,
   },
 ];
 

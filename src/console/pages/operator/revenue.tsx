@@ -37,12 +37,14 @@ function Revenue() {
   );
   return (
     <>
-      <Choice
-        label="Time range"
-        options={RANGES}
-        value={span}
-        onChange={(value) => setParams({ span: value }, { replace: true })}
-      />
+      <div className="actions">
+        <Choice
+          label="Time range"
+          options={RANGES}
+          value={span}
+          onChange={(value) => setParams({ span: value }, { replace: true })}
+        />
+      </div>
       <QueryResult query={query} lines={8} box>
         {(report) => <Report report={report} />}
       </QueryResult>

@@ -12,9 +12,7 @@ const ATTEMPTS = createConnectQueryKey({
   cardinality: "finite",
 });
 
-/** Loads endpoints and attempts again after a change. */
+/** Loads endpoints and attempts again after a change; first the endpoints: a deleted one has no attempts. */
 export async function reloadWebhooks(): Promise<void> {
-  await Promise.all(
-    [ENDPOINTS, ATTEMPTS].map(async (queryKey) => queryClient.invalidateQueries({ queryKey })),
-  );
+  for (const queryKey of [ENDPOINTS, ATTEMPTS]) await queryClient.invalidateQueries({ queryKey });
 }

@@ -57,9 +57,11 @@ export function DraftCard({
             />
           )}
         </Field>
-        <Button tone="primary" busy={plan.isPending} disabled={problem !== undefined} onClick={compare}>
-          Compare with the version in force
-        </Button>
+        <div className="actions">
+          <Button tone="primary" busy={plan.isPending} disabled={problem !== undefined} onClick={compare}>
+            Compare with the version in force
+          </Button>
+        </div>
         <ErrorNote error={compared === text ? plan.error : undefined} />
         {isCurrent && <PlanResult plan={plan.data} />}
         {isCurrent && plan.data.changes.length > 0 && (

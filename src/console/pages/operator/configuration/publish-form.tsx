@@ -46,9 +46,11 @@ export function PublishForm({
         />
       )}
       <ErrorNote error={error} />
-      <Button type="submit" tone="primary" busy={isPending} disabled={isBreaking && !accepted}>
-        Publish to all instances
-      </Button>
+      <div className="actions">
+        <Button type="submit" tone="primary" busy={isPending} disabled={isBreaking && !accepted}>
+          Publish to all instances
+        </Button>
+      </div>
     </form>
   );
 }

@@ -43,9 +43,11 @@ export function TryCard({ document, tools }: { document: string; tools: readonly
             />
           )}
         </Field>
-        <Button type="submit" busy={isPending}>
-          Try
-        </Button>
+        <div className="actions">
+          <Button type="submit" busy={isPending}>
+            Try
+          </Button>
+        </div>
       </form>
       <ErrorNote error={error} />
       {data && (
