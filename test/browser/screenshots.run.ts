@@ -3,6 +3,8 @@ import path from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { configFileSchema } from "../../src/config/config-file.ts";
+import { WebhookReceiver } from "../support/webhook-receiver.ts";
 import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
 import { seedAccount, type SeededAccount } from "./seeded-account.ts";
 import { withPalette } from "./palette-png.ts";
@@ -77,26 +79,68 @@ const SCREENSHOTS: readonly Screenshot[] = [
   },
   { name: "tools", at: () => "tools", narrow: true },
   { name: "tool", at: () => "tools/vram_estimate", narrow: true },
+  {
+    name: "webhooks",
+    at: () => "webhooks",
+    narrow: true,
+    first: async (page) => {
+      const add = page.getByRole("button", { name: "Add endpoint" });
+      await add
+        .or(page.getByRole("button", { name: "Send test event" }))
+        .first()
+        .waitFor();
+      if ((await page.getByRole("button", { name: "Send test event" }).count()) > 0) return;
+      await add.click();
+      await page.getByLabel("URL").fill(receiver.url);
+      await add.click();
+      await page.getByRole("button", { name: "I have saved it" }).click();
+      await page.getByRole("button", { name: "Send test event" }).click();
+      await page.getByText("204").waitFor();
+    },
+  },
   { name: "settings", at: () => "settings" },
   { name: "operations", at: () => "operator" },
   { name: "accounts", at: () => "operator/accounts" },
   { name: "account", at: ({ accountId }) => `operator/accounts/${accountId}` },
   { name: "payments", at: () => "operator/payments" },
   { name: "revenue", at: () => "operator/revenue" },
-  { name: "configuration", at: () => "operator/configuration" },
+  {
+    name: "configuration",
+    at: () => "operator/configuration",
+    first: async (page) => {
+      await page.getByRole("button", { name: "Edit as draft" }).click();
+      const document = page.getByLabel("Document (JSON)");
+      await document.fill((await document.inputValue()).replace("600", "900"));
+      await page.getByRole("button", { name: "Compare with the version in force" }).click();
+      await page.getByRole("table", { name: "Changes" }).waitFor();
+    },
+  },
   { name: "actions", at: () => "operator/actions" },
 ];
 
 let world: ConsoleWorld;
 let seeded: SeededAccount;
+let receiver: WebhookReceiver;
 beforeAll(async () => {
-  world = await startConsoleWorld();
+  world = await startConsoleWorld({ WEBHOOK_NETWORK: "any" });
   seeded = await seedAccount(world);
+  receiver = await WebhookReceiver.open();
+  const { tiers } = configFileSchema.parse({ tiers: { gold: { rate_per_minute: 600, burst: 50 } } });
+  const version = {
+    source: "apply",
+    actor: "ops@example.com",
+    note: "Gold customers",
+    expected: undefined,
+  } as const;
+  await world.postgres.configVersions.apply({ ...version, document: JSON.stringify({ tiers }), tiers });
   if (ONLY === "" && process.env["SCREENSHOTS"] === undefined)
     await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
 });
-afterAll(() => world?.close());
+afterAll(async () => {
+  receiver?.close();
+  await world?.close();
+});
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`the pages, ${colorScheme}`, async () => {
