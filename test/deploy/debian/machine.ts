@@ -24,11 +24,11 @@ export const LIMIT_MS = 600_000;
 /** The loopback interface of the test as the machine sees it. */
 export const HOST = "10.0.2.2";
 
-/** Sources of what is installed in a machine. */
-const SOURCES = [
-  "http://deb.debian.org/debian/dists/trixie/Release",
-  "https://registry.npmjs.org/npm/latest",
-];
+/** Commands that succeed where the packages can be fetched that are installed in a machine. */
+const FETCHES = [
+  ["mmdebstrap", "--simulate", "--variant=essential", "trixie", "/dev/null"],
+  ["npm", "ping"],
+] as const;
 const NEEDED_BYTES = 10e9;
 
 /** Returns why no machine can be started here; undefined if one can. */
@@ -43,13 +43,11 @@ export async function missing(): Promise<string | undefined> {
     return "no namespaces or control groups can be created";
   const { bavail, bsize } = statfsSync(tmpdir());
   if (bavail * bsize < NEEDED_BYTES) return `less than ${NEEDED_BYTES / 1e9} GB are free`;
-  for (const source of SOURCES)
-    try {
-      await (await fetch(source, { signal: AbortSignal.timeout(20_000) })).body?.cancel();
-    } catch {
-      return `${source} cannot be reached`;
-    }
-  return undefined;
+  return (
+    FETCHES.filter(([program, ...args]) => run(program, args) !== 0)
+      .map((command) => `failed: ${command.join(" ")}`)
+      .join() || undefined
+  );
 }
 
 /** A bare Debian 13 with its own systemd, processes and network, in a folder of its own. */
