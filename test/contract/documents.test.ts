@@ -225,7 +225,7 @@ describe("the gateway matches its OpenAPI document", () => {
       (await all(...request)).map(({ status }) => status);
     expect((await ask("GET", keys, undefined, undefined, await sign(keys))).body.keys).toEqual([key]);
     const change = async (target: string, body: unknown = { name: "b" }, headers = {}) =>
-      (await ask("PATCH", target, undefined, body, { ...(await sign(one)), ...JSON_BODY, ...headers }))
+      (await ask("PATCH", target, undefined, body, { ...(await sign(target)), ...JSON_BODY, ...headers }))
         .status;
     expect(await change(one)).toBe(200);
     expect(await change(one, { names: "b" })).toBe(400);

@@ -70,6 +70,7 @@ describe("fault points", () => {
         "payments.verify",
         "prepared.run",
         "relay.recentBlockhash",
+        "result",
       ],
       ...["this.#deps.claims.find", "this.#identifyUnsent", "this.#relay", "this.#submit"],
     ]);

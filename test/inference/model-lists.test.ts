@@ -127,8 +127,14 @@ describe("list of OpenRouter", () => {
   it("applies the provider's limits and never sells below cost", async () => {
     const { models, belowCost } = await offersFor({ "/v1/models": { data } }, { kind: "openrouter" });
     expect(models).toEqual([
-      { id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
-      { id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },
+      {
+        ...{ id: "cheap", upstreamModel: "cheap", ...TERMS, contextLength: 500, maxOutputTokens: 64 },
+        cost: { inputRate: 100_000_000n, outputRate: 600_000_000n },
+      },
+      {
+        ...{ id: "free", upstreamModel: "free", ...TERMS, contextLength: 32_768, maxOutputTokens: 100 },
+        cost: { inputRate: 0n, outputRate: 0n },
+      },
     ]);
     expect(belowCost).toBe(5);
   });

@@ -153,6 +153,7 @@ describe("buf curl over gRPC", () => {
       "toolgate.v1.TreasuryService",
       "toolgate.v1.WalletKeyService",
       "toolgate.v1.WalletService",
+      "toolgate.v1.WebhookService",
     ]);
     expect(older?.stdout).toBe(services?.stdout);
   });

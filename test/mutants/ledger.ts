@@ -169,8 +169,8 @@ export const LEDGER: readonly Mutant[] = [
     name: "account-locked",
     guard: "The balance is checked under the account's lock.",
     file: sqlFile("functions/ledger_grant.sql"),
-    find: "order by id\n      for update;",
-    replace: "order by id;",
+    find: "order by id\n    for update\n  ) locked",
+    replace: "order by id\n  ) locked",
     tests: LOCKS,
   },
   {
@@ -185,8 +185,8 @@ export const LEDGER: readonly Mutant[] = [
     name: "start-covered",
     guard: "The fast path starts a call only if the balance covers it and the calls before it.",
     file: sqlFile("functions/ledger_start.sql"),
-    find: "(available >= total or price = 0)",
-    replace: "(available >= price or price = 0)",
+    find: "(available >= total and",
+    replace: "(available >= price and",
     tests: CALLS,
   },
   {

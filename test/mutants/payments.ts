@@ -336,7 +336,7 @@ export const PAYMENTS: readonly Mutant[] = [
     name: "failure-releases",
     guard: "A failed tool is not charged and its hold is released.",
     file: "src/app/calls/run-and-capture.ts",
-    find: "await ledger.release(endOf(runId, failure));",
+    find: "await ledger.release({ ...endOf(runId, failure), model });",
     replace: "",
     tests: HOLD,
   },

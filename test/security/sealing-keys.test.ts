@@ -111,7 +111,7 @@ it("refuses to retire a sealing key that could still be needed", async () => {
        now(), now() + interval '1 day')`,
   );
   expect(await refused("--key 1")).toMatch(
-    /it encrypts params and results of 1 logged request that become unreadable; the last one expires at 20/,
+    /it encrypts params and results of 1 logged request, which become unreadable; the last one expires at 20/,
   );
   await query(world.database.url, "update request_log set expires_at = now() where request_id = 'req'");
   expect(await versions("sealing_key")).toEqual([1, 2]);

@@ -66,7 +66,15 @@ const MAY_INSERT = [
     "key_use",
     "operator_action",
   ],
-  ...["request_log", "sealing_key", "sign_in_challenge", "signing_key", "used_nonce"],
+  ...[
+    "request_log",
+    "run_model",
+    "sealing_key",
+    "sign_in_challenge",
+    "signing_key",
+    "usage_slot",
+    "used_nonce",
+  ],
   ...["webhook_attempt", "webhook_endpoint"],
 ];
 

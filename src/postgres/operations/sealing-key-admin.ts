@@ -196,7 +196,7 @@ function reasonOf(
     return `the treasury watch last read the chain at ${instant(watched)}`;
   if (stored > 0 && storedUntil !== null)
     return (
-      `it encrypts params and results of ${stored} logged ${stored === 1 ? "request" : "requests"}, that ` +
+      `it encrypts params and results of ${stored} logged ${stored === 1 ? "request" : "requests"}, which ` +
       `become unreadable; the last one expires at ${instant(storedUntil)}`
     );
   if (webhooks > 0)

@@ -27,6 +27,8 @@ const FINALITY = "solana/treasury/finality-statuses.test.ts";
 const ROLE = "security/serving-role.test.ts";
 const KEYLESS = "attacks/keyless.test.ts";
 const SIGN_INS = "attacks/wallet-sign-in.test.ts";
+const SIGNED = "interop/x402-offer-receipt.test.ts";
+const SIGNING = "transport/x402/offer-receipt.test.ts";
 const SANDBOX = "tools/sandbox/gateway.test.ts";
 const LOST = "instances/lost-responses.test.ts";
 
@@ -357,10 +359,33 @@ export const SHOWN: Readonly<Record<string, readonly Where[]>> = {
     [SIGN_INS, "is refused with an expired or future nonce, or one of another purpose"],
   ],
   "`/v1/keys`": [
-    [SIGN_INS, "are created, used, listed and revoked with signed challenges of 401 answers"],
+    [SIGN_INS, "are created, used, listed, changed and revoked with signed challenges of 401 answers"],
     [SIGN_INS, "are not created, listed or revoked with an API key"],
     [SIGN_INS, "are created once with one signature, which was made for this path"],
     [SIGN_INS, "are revoked by their own wallet, with a signature for that key"],
+  ],
+  "offer-receipt (x402 extension)": [
+    [SIGNED, "is signed by a key of the gateway's domain, and repeats its terms"],
+    [SIGNED, "is not sent for calls with an API key, whose receipts are stored for the account"],
+  ],
+  "cost of a signed offer": [
+    [SIGNING, "share one signature per resource, amount and tenth of a lifetime"],
+    [SIGNING, "are left out above 100 new signatures a second, but known ones are sent"],
+  ],
+  "offer too long to come back in PAYMENT-SIGNATURE": [
+    ["transport/x402/offers.test.ts", "fits into PAYMENT-SIGNATURE %s, signed"],
+  ],
+  "key of signatures": [
+    [SIGNED, "of the signing key keeps older receipts valid until the old key is retired by force"],
+    [
+      SIGNED,
+      "is rejected when another key signed it, under a key of the gateway or one that it does not list",
+    ],
+  ],
+  "signed receipt": [
+    [SIGNED, "names the payer, the resource and the payment, and fits the offer"],
+    [SIGNED, "does not come with a call that another payment under the same payment-identifier bought"],
+    [SIGNING, "are not made of a %s call"],
   ],
   "sign-in beside PAYMENT-SIGNATURE": [[SIGN_INS, "stays unused beside a payment, which buys the call"]],
   "serving role": [

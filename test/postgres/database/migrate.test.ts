@@ -91,6 +91,7 @@ describe("migrate", () => {
       applied: [
         "migrations/0002_made_up",
         "views/account_limits",
+        "views/budget_limit",
         "views/issued_receipt",
         "views/ledger_entry",
         "functions/ledger_refund",
@@ -182,6 +183,7 @@ describe("migrate", () => {
       expect((await migrated).applied).toEqual([
         "migrations/0002_made_up",
         "views/account_limits",
+        "views/budget_limit",
         "views/issued_receipt",
         "views/ledger_entry",
       ]);

@@ -52,7 +52,10 @@ async function call<I extends DescMessage, O extends DescMessage>(
 const log = async (limit = 100) => (await call(OperationsService.method.listActions, { limit })).items;
 
 /** The operator's services over unused ports. */
-const BINDINGS = operatorServices({ postgres: {}, keyRules: () => ({}) } as unknown as OperatorParts);
+const BINDINGS = operatorServices({
+  postgres: { accountQueries: {} },
+  keyRules: () => ({}),
+} as unknown as OperatorParts);
 
 interface Method {
   method: DescMethod;
@@ -182,6 +185,19 @@ async function samples(): Promise<Record<string, { does: () => Promise<unknown>;
         details: { version: 1, expected_version: 1 },
       },
     },
+    "OperationsService.TryTool": {
+      // The document has no such tool: an action that failed is logged, too.
+      does: () =>
+        call(OperationsService.method.tryTool, { document: "{}", tool: "none", params: "{}" }).catch(
+          () => undefined,
+        ),
+      logged: {
+        action: "tools.try",
+        target: "none",
+        details: { tool: "none" },
+        failure: expect.stringContaining("INVALID_REQUEST: tool: "),
+      },
+    },
     "TreasuryService.AssignSuspense": {
       does: () =>
         call(treasury.assignSuspense, {
@@ -226,8 +242,8 @@ describe("every operator's method that changes something", () => {
         ...logged,
       });
       await does();
-      const repeats = ["SetTier", "SetBlocked", "CreateKey", "UpdateKey", "KeyGroup", "Config"].some((each) =>
-        name.endsWith(each),
+      const repeats = ["SetTier", "SetBlocked", "CreateKey", "UpdateKey", "KeyGroup", "Config", "Tool"].some(
+        (each) => name.endsWith(each),
       )
         ? ""
         : newest?.actionId;
@@ -253,12 +269,14 @@ describe("every operator's method that changes something", () => {
         "Find",
         "GetAccount",
         "GetConfigVersion",
+        "GetRevenue",
         "GetStatus",
         "GetTreasury",
         "ListAccounts",
         "ListActions",
         "ListConfigVersions",
         "ListFailedPayments",
+        "ListJobs",
         "ListKeyGroups",
         "ListKeys",
       ]
