@@ -78,7 +78,8 @@ export class PostgresUsageReports implements UsageReports {
 
   async #usage(query: UsageQuery): Promise<UsageReport> {
     return inSnapshot(this.#pool, async (client) => {
-      const [row] = (await client.query<{ now: Date }>("select now()")).rows;
+      // The current millisecond belongs to it.
+      const [row] = (await client.query<{ now: Date }>("select now() + interval '1 ms' as now")).rows;
       const to = usageEnd(query, row?.now ?? new Date());
       const starts = await startsOf(client, query, to);
       const rows = await figures(client, query, { from: starts[0] ?? query.from, to });
