@@ -21,6 +21,7 @@ import { paymentMethods } from "./gateway/payment-methods.ts";
 import type { Reloaded } from "./gateway/reload.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { openToolParts, type ToolParts } from "./gateway/tool-parts.ts";
+import { openArchive } from "./archive/open-archive.ts";
 import type { Log } from "./domain/core/log.ts";
 import type { Tracer } from "./domain/core/span.ts";
 import { openPostgres, type Postgres } from "./postgres/index.ts";
@@ -184,6 +185,7 @@ async function openDatabase(
     leaseMs: config.RUN_LEASE_MS,
     poolSize: config.DATABASE_POOL,
     operatorLog: config.OPERATOR_LOG,
+    archive: openArchive(config),
     onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
     metrics,
     cell,

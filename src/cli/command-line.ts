@@ -7,6 +7,7 @@ import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { addAfterRestoreCommand } from "./after-restore.ts";
 import { CommandError } from "./command-error.ts";
+import { addArchiveCommands } from "./archive.ts";
 import { addCellCommands } from "./cells.ts";
 import { addConfigCommands } from "./configuration.ts";
 import { addDevCommand } from "./dev.ts";
@@ -29,6 +30,7 @@ const COMMANDS = [
   addDevCommand,
   addServeCommand,
   addLedgerCommands,
+  addArchiveCommands,
   addAccountCommands,
   addKeyCommands,
   addSealingKeyCommands,

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
+import { openArchive } from "../archive/open-archive.ts";
 import { ConfigError, readConfig, readEnvironment, type Config } from "../config/config.ts";
 import { collectSecrets } from "../config/secrets.ts";
 import { cellOf } from "../domain/core/cell.ts";
@@ -60,6 +61,7 @@ export async function withPostgres<Result>(
       leaseMs: config.RUN_LEASE_MS,
       poolSize: 4,
       operatorLog: config.OPERATOR_LOG,
+      archive: openArchive(config),
       cell: cellOf(config.CELL),
       log,
     });

@@ -9,6 +9,7 @@ import { CommandError } from "./command-error.ts";
 import { explainDatabaseError } from "./database-error.ts";
 import { commandConfig, withPostgres } from "./database.ts";
 import { outputFor } from "./output.ts";
+import { archiveFindings } from "./archive-findings.ts";
 import { checkTreasury } from "./treasury-check.ts";
 
 /** `migrate`, `quote`, `audit` */
@@ -63,7 +64,7 @@ export function addLedgerCommands(program: Command): void {
     .description(
       "checks every ledger invariant on what changed since the last clean audit; exits with 1 on a violation",
     )
-    .option("--full", "read all history and check it against the seals of clean audits")
+    .option("--full", "read all history, also archived files, and check it against the seals of clean audits")
     .option(
       "--chain",
       "also check that the treasury holds at least the ledger's balance (more: deposits not yet recorded, " +
@@ -76,6 +77,7 @@ export function addLedgerCommands(program: Command): void {
           invariant: name,
           ...line,
         })),
+        ...(options.full ? await archiveFindings(config) : []),
         ...(options.chain ? [await checkTreasury(config)] : []),
       ]);
       outputFor(options.json ?? false).table(

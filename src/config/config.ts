@@ -59,6 +59,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   }
   if (present["X402_KEYLESS"] === "on" && present["FEE_PAYER_KEYPAIR"] === undefined)
     problems.push("X402_KEYLESS: is on and needs FEE_PAYER_KEYPAIR, which pays the network fees");
+  for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
+    if (present["ARCHIVE_URL"]?.startsWith("s3:") === true && present[name] === undefined)
+      problems.push(`${name}: is not set; the bucket in ARCHIVE_URL needs it`);
   const folder = path.dirname(path.resolve(present["TOOLGATE_CONFIG"] ?? "."));
   const { problems: others, ...resolved } = resolveDocument(content, set, folder);
   problems.push(...others);

@@ -14,7 +14,15 @@ const PASSWORD_PARAMETER = /password/i;
 /** Settings that may contain secrets. */
 type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstreams"> &
   Partial<
-    Pick<Config, "tools" | "CELL_DATABASE_URLS" | "FEE_PAYER_SIGNER_TOKEN" | "OTEL_EXPORTER_OTLP_HEADERS">
+    Pick<
+      Config,
+      | "tools"
+      | "CELL_DATABASE_URLS"
+      | "FEE_PAYER_SIGNER_TOKEN"
+      | "OTEL_EXPORTER_OTLP_HEADERS"
+      | "AWS_SECRET_ACCESS_KEY"
+      | "AWS_SESSION_TOKEN"
+    >
   >;
 
 /**
@@ -29,6 +37,8 @@ export function collectSecrets({
   FEE_PAYER_SIGNER_TOKEN: signerToken,
   OTEL_EXPORTER_OTLP_HEADERS: collector = {},
   CELL_DATABASE_URLS: cells = new Map(),
+  AWS_SECRET_ACCESS_KEY: archiveSecret,
+  AWS_SESSION_TOKEN: archiveToken,
 }: SecretSettings): string[] {
   const database = [DATABASE_URL ?? "", ...cells.values()]
     .flatMap((urls) => serverUrls(urls) ?? [])
@@ -41,8 +51,8 @@ export function collectSecrets({
   const headers = [collector, ...tools.map((tool) => tool.headers)].flatMap((one) =>
     Object.values(one).flatMap(secretsOfHeader),
   );
-  const signer = signerToken === undefined ? [] : [signerToken];
-  const secrets = new Set([...signer, ...database, ...rpcKeys, ...apiKeys, ...headers]);
+  const single = [signerToken, archiveSecret, archiveToken].filter((secret) => secret !== undefined);
+  const secrets = new Set([...single, ...database, ...rpcKeys, ...apiKeys, ...headers]);
   return [...secrets].filter((secret) => secret.length >= MIN_SECRET_LENGTH);
 }
 

@@ -20,6 +20,14 @@ const url = (protocols: readonly string[], what: string) =>
 
 const httpUrl = url(["http:", "https:"], "an http:// or https:// URL");
 
+function isArchiveUrl(text: string): boolean {
+  const parsed = URL.parse(text);
+  if (parsed === null || parsed.search !== "" || parsed.hash !== "" || parsed.username !== "") return false;
+  return parsed.protocol === "file:"
+    ? parsed.host === "" && parsed.pathname.length > 1
+    : parsed.protocol === "s3:" && parsed.host !== "";
+}
+
 const databaseUrl = () =>
   z
     .string()
@@ -116,6 +124,25 @@ export const settings = {
     "a standby for long reads (usage, statements, further pages of lists, audits); default DATABASE_URL",
   ),
   DATABASE_POOL: integer(2, 200, 12).describe("PostgreSQL connections per instance"),
+  ARCHIVE_URL: z
+    .string()
+    .refine(isArchiveUrl, "must be file:///path of a folder, or s3://bucket/prefix")
+    .optional()
+    .describe("folder or bucket of archived months: file:///path or s3://bucket/prefix; none by default"),
+  ARCHIVE_AFTER_MONTHS: integer(2, 1_200, 6).describe(
+    "full months of runs and receipts that `archive` leaves in the database",
+  ),
+  AWS_ACCESS_KEY_ID: z.string().optional().describe("key of a bucket in ARCHIVE_URL"),
+  AWS_SECRET_ACCESS_KEY: z.string().optional().describe("secret of that key"),
+  AWS_SESSION_TOKEN: z.string().optional().describe("session of that key, if it is temporary"),
+  AWS_REGION: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, "must be the name of a region, such as eu-central-1")
+    .default("us-east-1")
+    .describe("region of the bucket"),
+  AWS_ENDPOINT_URL: httpUrl
+    .optional()
+    .describe("address of an S3-compatible service; default: Amazon S3 in AWS_REGION"),
   DATA_DIR: z.string().default(".toolgate").describe("folder of dev's database, chain, keys and dev.json"),
   SOLANA_RPC_URLS: list(httpUrl)
     .optional()
@@ -261,6 +288,8 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   "DATABASE_DIRECT_URL",
   "DATABASE_READ_URL",
   "SOLANA_RPC_URLS",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
   "INFERENCE_API_KEY",
   "FEE_PAYER_SIGNER_TOKEN",
   "OTEL_EXPORTER_OTLP_HEADERS",

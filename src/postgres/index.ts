@@ -8,7 +8,7 @@ import type { Authenticator } from "../app/accounts/authenticator.ts";
 import type { Health } from "../app/operations/health.ts";
 import type { Ledger } from "../app/calls/ledger.ts";
 import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
-import type { Receipts, Runs } from "../app/calls/history.ts";
+import type { History, Receipts, Runs } from "../app/calls/history.ts";
 import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
 import type { OperationsQueries } from "../app/operations/operations-queries.ts";
 import type { Restores } from "../app/operations/restores.ts";
@@ -31,6 +31,8 @@ import { NO_CELL, type Cell } from "../domain/core/cell.ts";
 import type { Clock, Random } from "../domain/core/clock.ts";
 import type { SigningKeys } from "../domain/payments/jws-signer.ts";
 import type { SealingKeys } from "../domain/payments/quote.ts";
+import type { MonthArchive } from "../app/operations/archive/month-archive.ts";
+import { ArchivedRows } from "./archived/archived-rows.ts";
 import { AccountSearch } from "./accounts/account-search.ts";
 import { openAccountQueries, type AccountQueries } from "./accounts/account-queries.ts";
 import { sealingAudit } from "./operations/audit-database.ts";
@@ -40,6 +42,7 @@ import { PostgresHealth } from "./operations/health.ts";
 import { KeyUses } from "./accounts/key-uses.ts";
 import { MovedKeys } from "./accounts/moved-keys.ts";
 import { Leases } from "./ledger/leases.ts";
+import type { ArchivedReceipt } from "./ledger/archived-receipt.ts";
 import { PostgresLedger } from "./ledger/ledger.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
@@ -101,6 +104,8 @@ export interface PostgresOptions {
   metrics?: Metrics;
   /** Default: the only deployment. */
   cell?: Cell;
+  /** Where archived months are; undefined: no month is read from there. */
+  archive?: MonthArchive | undefined;
   /** Called with the number of runs released because their instance died or stalled. */
   onReleased?: (runs: number) => void;
 }
@@ -162,7 +167,8 @@ export interface Postgres {
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, directUrl = url, readUrl, instanceId, clock, random, leaseMs, cell = NO_CELL } = options;
+  const { url, directUrl = url, instanceId, clock, random, leaseMs, cell = NO_CELL } = options;
+  const archived = new ArchivedRows(options.archive);
   const outage = new Outage(options.log, clock);
   const log = outage.withoutConnectionErrors(options.log);
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
@@ -172,7 +178,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     if (options.metrics) reportPool(pool, options.metrics);
     const secrets = await openSecrets({ pool, clock, random, log, notifications });
     const [sealingKeys, keySecrets, signingKeys] = secrets;
-    const account = openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log });
+    const account = openAccountQueries({ ...options, archived, sealingKeys, log });
     const search = new AccountSearch(pool);
     const readAccount = (accountId: string) => search.get(accountId);
     const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets, readAccount, cell });
@@ -188,18 +194,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const reading = account.standby.primary;
     const requestLog = openRequestLog({ ...options, pool, reading, sealingKeys, log });
     const sandboxRuns = new PostgresSandboxRuns({ pool, notifications, log });
-    const work = backgroundWork([
-      sessionLock,
-      leases,
-      sweeper,
-      keyUses,
-      requestLog.writer,
-      sandboxRuns,
-      notifications,
-      ...secrets,
-      movedKeys,
-      account.standby,
-    ]);
+    const stored = [sandboxRuns, notifications, ...secrets, movedKeys, account.standby];
+    const work = backgroundWork([sessionLock, leases, sweeper, keyUses, requestLog.writer, ...stored]);
     return {
       ledger: new PostgresLedger({
         pool,
@@ -209,9 +205,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         cell,
         ...(options.metrics && { metrics: options.metrics }),
         replayCache: new ReplayCache({ clock, notifications }),
+        archivedReceipt: receiptsOfOldRuns(account.reading.history, clock),
       }),
       authenticator,
-      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys }),
+      ...openStores({ ...options, ...operatorWork, cell, pool, archived, sealingKeys }),
       accountQueries: account.reading,
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
@@ -250,6 +247,12 @@ function openSecrets(options: Omit<SealingKeysOptions, "table">) {
   ]);
 }
 
+/** Returns the receipt of a run that is so old that it can be archived. */
+function receiptsOfOldRuns(history: History, clock: Clock): ArchivedReceipt {
+  return async (accountId, runId) =>
+    ArchivedRows.isOld(runId, clock) ? (await history.ofRun(accountId, runId))?.receipt : undefined;
+}
+
 /** A part that works in the background. */
 interface Working {
   start(): void;
@@ -271,18 +274,19 @@ type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "o
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
   readonly cell: Cell;
+  readonly archived: ArchivedRows;
 };
 
 /** The ports that need the pool only and no background work. */
 function openStores(options: StoreOptions) {
-  const { pool, clock, random, instanceId, operatorLog, cell, ...stores } = options;
+  const { pool, clock, random, instanceId, operatorLog, cell, archived, ...stores } = options;
   const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
     ...withOperatorLogFile({ apiKeys: stores.apiKeys, operatorActions }, operatorLog),
     keyGroups: stores.keyGroups,
     rateLimiter: new PostgresRateLimiter({ pool, clock }),
-    receipts: new PostgresReceipts(pool, cell),
-    runs: new PostgresRuns(pool, cell),
+    receipts: new PostgresReceipts(pool, archived, cell),
+    runs: new PostgresRuns(pool, archived, cell),
     operations: new PostgresOperations(pool, clock),
     restores: new PostgresRestores(pool),
     sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),

@@ -35,7 +35,7 @@ export const CACHES: readonly Mutant[] = [
   {
     name: "remembered-unpaid",
     guard: "The replay cache stores no answer paid by a transaction, which may be reversed.",
-    file: LEDGER,
+    file: "src/postgres/ledger/claims.ts",
     find: "idempotencyKey !== undefined && payment === undefined",
     replace: "idempotencyKey !== undefined",
     tests: REPEATS,

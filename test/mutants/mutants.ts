@@ -1,3 +1,4 @@
+import { ARCHIVE } from "./archive.ts";
 import { AUTHENTICATION } from "./authentication.ts";
 import { CACHES } from "./caches.ts";
 import { CELLS } from "./cells.ts";
@@ -41,6 +42,7 @@ export const MUTANT_GROUPS: readonly MutantGroup[] = [
   { title: "Ledger functions", mutants: LEDGER },
   { title: "Sealed history", mutants: SEALS },
   { title: "Usage reports", mutants: USAGE },
+  { title: "Archived months", mutants: ARCHIVE },
   { title: "Stalled instances", mutants: STALLS },
   { title: "Quotes and proofs", mutants: PAYMENTS },
   { title: "Evidence on the chain", mutants: EVIDENCE },

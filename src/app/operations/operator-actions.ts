@@ -55,6 +55,8 @@ export type ActionName =
   | "config.rollback"
   | "tools.try"
   | "database.reconcile"
+  | "archive.archive"
+  | "archive.restore"
   | "suspense.assign"
   | "receipt.refund"
   | "webhook.create"

@@ -7,6 +7,7 @@ import type { RevenueReports } from "../../app/operations/revenue.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
+import type { ArchivedRows } from "../archived/archived-rows.ts";
 import { readCursor } from "../database/cursor.ts";
 import { PostgresHistory } from "../ledger/history.ts";
 import { Standby } from "../database/standby.ts";
@@ -42,20 +43,22 @@ const TIME_DIGITS = 12;
 interface Options {
   readonly url: string;
   /** A standby for long reads. */
-  readonly readUrl: string | undefined;
+  readonly readUrl?: string | undefined;
   readonly instanceId: string;
   readonly sealingKeys: SealingKeys;
+  readonly archived: ArchivedRows;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Opens the read models on their own pools. They connect on first use. */
-export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, clock, log }: Options) {
+export function openAccountQueries(options: Options) {
+  const { url, readUrl, instanceId, clock, log } = options;
   const applicationName = `toolgate console ${instanceId}`;
   const standby = new Standby({ url, readUrl, max: CONNECTIONS, applicationName, log });
   const stores = new Map<Pool, ReturnType<typeof storesOn>>();
   const on = (pool: Pool) => {
-    const opened = stores.get(pool) ?? storesOn(pool, sealingKeys);
+    const opened = stores.get(pool) ?? storesOn(pool, options);
     stores.set(pool, opened);
     return opened;
   };
@@ -91,14 +94,14 @@ export function openAccountQueries({ url, readUrl, instanceId, sealingKeys, cloc
   return { reading, standby };
 }
 
-function storesOn(pool: Pool, sealingKeys: SealingKeys): AccountQueries {
-  const [receipts, runs] = [new PostgresReceipts(pool), new PostgresRuns(pool)];
+function storesOn(pool: Pool, { sealingKeys, archived }: Options): AccountQueries {
+  const [receipts, runs] = [new PostgresReceipts(pool, archived), new PostgresRuns(pool, archived)];
   return {
-    statements: new PostgresStatements(pool, sealingKeys),
+    statements: new PostgresStatements(pool, sealingKeys, archived),
     usageReports: new PostgresUsageReports(pool),
     revenueReports: new PostgresRevenue(pool),
-    history: new PostgresHistory({ pool, receipts, runs }),
-    ownRecords: new PostgresOwnRecords(pool),
+    history: new PostgresHistory({ pool, archived, receipts, runs }),
+    ownRecords: new PostgresOwnRecords(pool, archived),
     receipts,
     runs,
   };

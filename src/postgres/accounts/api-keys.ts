@@ -57,9 +57,14 @@ const USAGE_TOTALS = /* sql */ `
   select key.id, coalesce(charged.spent, 0) as spent, coalesce(charged.calls, 0) as calls
   from api_key key
   left join (
-    select run.key_id, sum(receipt.debited) as spent, count(*) as calls
-    from receipt join run on run.id = receipt.run_id
-    where receipt.account_id = ? group by run.key_id
+    select key_id, sum(spent) as spent, sum(calls) as calls
+    from (
+      select run.key_id, sum(receipt.debited) as spent, count(*) as calls
+      from receipt join run on run.id = receipt.run_id
+      where receipt.account_id = ? group by run.key_id
+      union all
+      select key_id, charged, receipts from archive_use where account_id = ?
+    ) used group by key_id
   ) charged on charged.key_id = key.id
   where key.id = any (?::uuid[])`;
 
@@ -157,6 +162,7 @@ export class PostgresApiKeys implements ApiKeys {
     const totals = await this.#orm.em
       .fork()
       .execute<UsageTotalsRow[]>(USAGE_TOTALS, [
+        account,
         account,
         `{${keys.map(({ keyId }) => uuidFromId("key", keyId)).join(",")}}`,
       ]);

@@ -11,7 +11,8 @@ export const KEY_CHECKS: readonly AuditCheck[] = [
       "charged, of the current day, of the month and in all",
     sql: /* sql */ `
       select budget.day_spent <> coalesce(taken.day, 0) or budget.month_spent <> coalesce(taken.month, 0)
-        or budget.total_spent <> coalesce(taken.total, 0) as wrong
+        or budget.total_spent <> coalesce(taken.total, 0) and not exists (
+          select from archive_use used where used.account_id = budget.account_id) as wrong
       from budget
       left join (
         select budget.id,

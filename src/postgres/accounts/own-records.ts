@@ -6,6 +6,9 @@ import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
+import { accountMonths, dashed } from "../archived/account-months.ts";
+import { ArchivedRows, type WantedRows } from "../archived/archived-rows.ts";
+import { queryBeside, type LoadedRows } from "../archived/beside-tables.ts";
 import { AFTER, idsAround } from "../database/search-ranges.ts";
 
 const RUN = "select 'run' as kind, id, null as quote_id, tool as title, created_at from run";
@@ -60,25 +63,58 @@ interface RecordRow {
 /** Records of an account on PostgreSQL. Statements are unnamed: what is searched for decides the plan. */
 export class PostgresOwnRecords implements OwnRecordQueries {
   readonly #pool: Pool;
+  readonly #archived: ArchivedRows;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, archived: ArchivedRows) {
     this.#pool = pool;
+    this.#archived = archived;
   }
 
   async find(accountId: string, record: SearchedRecord): Promise<OwnRecord[]> {
     const statement = statementOf(record);
     if (!statement) return [];
     const [text, ...values] = statement;
-    const rows = await queryWithRetry<RecordRow>(this.#pool, {
-      text,
-      values: [uuidFromId("acct", accountId), ...values],
-    });
-    return rows.map(({ kind, id, quote_id: quoteId, title, created_at: createdAt }) => ({
+    const account = uuidFromId("acct", accountId);
+    const query = { text, values: [account, ...values] };
+    const rows = await queryWithRetry<RecordRow>(this.#pool, query);
+    const loaded = rows.length > 0 ? undefined : await this.#archivedRows(account, record);
+    const found = loaded ? await queryBeside<RecordRow>(this.#pool, query, loaded) : rows;
+    return found.map(({ kind, id, quote_id: quoteId, title, created_at: createdAt }) => ({
       kind,
       id: quoteId ?? (id === null ? "" : idFromUuid(PREFIXES[kind], id)),
       title,
       createdAt,
     }));
+  }
+
+  async #archivedRows(account: string, record: SearchedRecord): Promise<LoadedRows | undefined> {
+    const range = archivedRange(record);
+    const months = range && (await accountMonths(this.#pool, account));
+    if (!range || !months || ArchivedRows.reaching(months, range).length === 0) return undefined;
+    return this.#archived.load(account, months, { ...range, order: "oldest", count: ARCHIVED_RUNS });
+  }
+}
+
+/** How many archived runs a request or quote is looked for among. */
+const ARCHIVED_RUNS = 10_000;
+
+/** The ids of the archived rows that can belong to a record; undefined: its time is not known. */
+function archivedRange(record: SearchedRecord): Pick<WantedRows, "table" | "from" | "to"> | undefined {
+  switch (record.kind) {
+    case "run":
+    case "receipt": {
+      const id = dashed(uuidFromId(record.kind === "run" ? "run" : "rcpt", record.id));
+      return { table: record.kind, from: id, to: id };
+    }
+    case "request":
+    case "quote": {
+      const first = record.kind === "quote" ? record.quote.issuedAt : record.receivedAt;
+      if (first === undefined) return undefined;
+      const [from, to] = idsAround(first, record.kind === "quote" ? record.quote.expiresAt : first);
+      return { table: "run", from: dashed(from), to: dashed(to) };
+    }
+    default:
+      return undefined;
   }
 }
 

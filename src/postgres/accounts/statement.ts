@@ -22,6 +22,9 @@ import { AFTER_ALL_ENTRIES, BEFORE_ALL_ENTRIES, entryRange } from "../database/e
 import { queryWithRetry } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 import { inSnapshot } from "../database/snapshot.ts";
+import { accountMonths } from "../archived/account-months.ts";
+import { entriesBeside } from "../archived/archived-entries.ts";
+import { ArchivedRows } from "../archived/archived-rows.ts";
 import { openCursor, sealCursor, type StatementPosition } from "./statement-cursor.ts";
 import { StatementExports } from "./statement-export.ts";
 import { AccountQueue } from "./account-queue.ts";
@@ -44,13 +47,15 @@ interface TotalRow extends LimitsRow {
 export class PostgresStatements implements Statements {
   readonly #pool: Pool;
   readonly #keys: SealingKeys;
+  readonly #archived: ArchivedRows;
   readonly #exports: StatementExports;
   readonly #queue = new AccountQueue();
 
-  constructor(pool: Pool, keys: SealingKeys) {
+  constructor(pool: Pool, keys: SealingKeys, archived = new ArchivedRows(undefined)) {
     this.#pool = pool;
     this.#keys = keys;
-    this.#exports = new StatementExports(pool);
+    this.#archived = archived;
+    this.#exports = new StatementExports(pool, archived);
   }
 
   balance(accountId: string): Promise<AccountBalance> {
@@ -97,11 +102,18 @@ export class PostgresStatements implements Statements {
     return inSnapshot(this.#pool, async (client) => {
       const before = position?.before ?? AFTER_ALL_ENTRIES;
       let balance = await balanceBefore(client, account, position);
-      const rows = await rowsOf<EntryRow>(client, "entries-page", ENTRIES_PAGE, [
-        account,
-        before,
-        query.limit + 1,
-      ]);
+      const months = await accountMonths(client, account);
+      const page = { text: ENTRIES_PAGE, values: [account, before, query.limit + 1] };
+      const wanted = { to: before, order: "newest", count: query.limit + 2 } as const;
+      const rows =
+        months.length === 0
+          ? await rowsOf<EntryRow>(client, "entries-page", page.text, page.values)
+          : await entriesBeside<EntryRow>(client, page, {
+              archived: this.#archived,
+              account,
+              months,
+              wanted,
+            });
       const shown = rows.slice(0, query.limit);
       const items: Entry[] = [];
       for (const row of shown) {
@@ -110,7 +122,13 @@ export class PostgresStatements implements Statements {
       }
       const [last, next] = [shown.at(-1), rows[query.limit]];
       if (!last || !next) return { items, nextCursor: undefined };
-      const end = await positionAfter(client, account, { before: last.id, next, balance, position });
+      const end = await positionAfter(client, account, {
+        before: last.id,
+        next,
+        balance,
+        position,
+        archivedTo: greatest(months.map((month) => month.last ?? undefined)),
+      });
       return { items, nextCursor: sealCursor(this.#keys, account, end) };
     });
   }
@@ -135,14 +153,28 @@ async function balanceBefore(
 async function positionAfter(
   client: PoolClient,
   account: string,
-  at: { before: string; next: EntryRow; balance: MicroUsd; position: StatementPosition | undefined },
+  at: {
+    before: string;
+    next: EntryRow;
+    balance: MicroUsd;
+    position: StatementPosition | undefined;
+    archivedTo: string | undefined;
+  },
 ): Promise<StatementPosition> {
   const { before, next, balance, position } = at;
   if (next.settled || (position && next.id <= position.anchor)) return { before, anchor: next.id, balance };
   if (position) return { ...position, before };
   const [settled] = await rowsOf<{ id: string }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
-  const anchor = settled?.id ?? BEFORE_ALL_ENTRIES;
+  // What is archived is settled.
+  const anchor = greatest([settled?.id, at.archivedTo]) ?? BEFORE_ALL_ENTRIES;
   return { before, anchor, balance: balance - (await sumOf(client, account, anchor, before)) };
+}
+
+function greatest(ids: readonly (string | undefined)[]): string | undefined {
+  return ids
+    .filter((id) => id !== undefined)
+    .toSorted()
+    .at(-1);
 }
 
 async function sumOf(client: PoolClient, account: string, after: string, before: string): Promise<MicroUsd> {

@@ -16,3 +16,8 @@ export function sumOf(account: string): string {
   return `(select coalesce(sum(amount), 0) from total
     where kind = 'account' and holder = uuid_send('${account}'::uuid))`;
 }
+
+/** Condition that the run with the id of those bytes is archived: its row and its receipt are in no table. */
+export function isArchived(bytes: string): string {
+  return `exists (select from archive_month where ${bytes} >= uuid_send(low) and ${bytes} < uuid_send(high))`;
+}

@@ -49,8 +49,9 @@ export class PostgresRestores implements Restores {
   }
 
   missingReceipts(receiptIds: readonly string[]): Promise<string[]> {
-    const text =
-      "select id from unnest($1::uuid[]) id where not exists (select from receipt where receipt.id = id.id)";
+    const text = `select id from unnest($1::uuid[]) id
+        where not exists (select from receipt where receipt.id = id.id)
+        and not exists (select from archive_month where id.id between first_receipt and last_receipt)`;
     return this.#missing("rcpt", receiptIds, text);
   }
 

@@ -1,7 +1,12 @@
 import type { Pool, PoolClient } from "pg";
 import { RETRY_MS, withRetry } from "./retry.ts";
 
-const BEGIN_SNAPSHOT = "begin isolation level repeatable read read only";
+/**
+ * The locks precede the snapshot: no month leaves the tables later, where the snapshot would not see that it
+ * is archived.
+ */
+export const BEGIN_SNAPSHOT =
+  "begin isolation level repeatable read read only; lock table run, receipt in access share mode";
 
 /**
  * Runs several reads on one snapshot, without locks.

@@ -32,3 +32,10 @@ export function exclusiveKeys(call: CallAuthorization): string[] {
   }
   return keys;
 }
+
+/**
+ * Whether only the idempotency key identifies the call. A payment can be reversed, which changes the receipt.
+ */
+export function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
+  return idempotencyKey !== undefined && payment === undefined;
+}

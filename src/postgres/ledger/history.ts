@@ -1,8 +1,11 @@
-import type { Pool } from "pg";
+import type { Pool, QueryConfig } from "pg";
 import type { CallInfo, ChainPayment, History, Receipts, RunDetails, Runs } from "../../app/calls/history.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { CallOutcome } from "../../domain/calls/run.ts";
+import { accountMonths, dashed } from "../archived/account-months.ts";
+import { ArchivedRows } from "../archived/archived-rows.ts";
+import { queryBeside } from "../archived/beside-tables.ts";
 import { idempotencyKeyOf } from "./claims.ts";
 import { OUTCOME } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
@@ -56,21 +59,21 @@ type RunContextRow = (PaymentRow | { reference: null }) &
 /** Details of a run or receipt, on PostgreSQL. */
 export class PostgresHistory implements History {
   readonly #pool: Pool;
+  readonly #archived: ArchivedRows;
   readonly #receipts: Receipts;
   readonly #runs: Runs;
 
-  constructor({ pool, receipts, runs }: { pool: Pool; receipts: Receipts; runs: Runs }) {
-    this.#pool = pool;
-    this.#receipts = receipts;
-    this.#runs = runs;
+  constructor(options: { pool: Pool; archived?: ArchivedRows; receipts: Receipts; runs: Runs }) {
+    this.#pool = options.pool;
+    this.#archived = options.archived ?? new ArchivedRows(undefined);
+    this.#receipts = options.receipts;
+    this.#runs = options.runs;
   }
 
   async callsOf(accountId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, CallInfo>> {
-    const rows = await queryWithRetry<CallRow & { id: string }>(this.#pool, {
-      name: "history-calls",
-      text: CALLS,
-      values: [runIds.map((runId) => uuidFromId("run", runId)), uuidFromId("acct", accountId)],
-    });
+    const ids = runIds.map((runId) => dashed(uuidFromId("run", runId)));
+    const query = { name: "history-calls", text: CALLS, values: [ids, uuidFromId("acct", accountId)] };
+    const rows = await this.#read<CallRow & { id: string }>(query, accountId, ids);
     return new Map(rows.map((row) => [idFromUuid("run", row.id), callOf(row)]));
   }
 
@@ -79,11 +82,9 @@ export class PostgresHistory implements History {
     if (!run) return undefined;
     const receipt =
       run.receiptId === undefined ? undefined : await this.#receipts.find(accountId, run.receiptId);
-    const [row] = await queryWithRetry<RunContextRow>(this.#pool, {
-      name: "history-beside",
-      text: RUN_CONTEXT,
-      values: [uuidFromId("run", runId), uuidFromId("acct", accountId)],
-    });
+    const id = uuidFromId("run", runId);
+    const query = { name: "history-beside", text: RUN_CONTEXT, values: [id, uuidFromId("acct", accountId)] };
+    const [row] = await this.#read<RunContextRow>(query, accountId, [dashed(id)]);
     return {
       run,
       receipt,
@@ -92,6 +93,22 @@ export class PostgresHistory implements History {
       result: row?.result ?? undefined,
       payment: row && paymentOf(row),
     };
+  }
+
+  /** Reads one row for each run, also of those that are archived. */
+  async #read<Row extends object>(
+    query: QueryConfig,
+    accountId: string,
+    runIds: readonly string[],
+  ): Promise<Row[]> {
+    const rows = await queryWithRetry<Row>(this.#pool, query);
+    if (rows.length === runIds.length) return rows;
+    const account = uuidFromId("acct", accountId);
+    const months = await accountMonths(this.#pool, account);
+    if (months.length === 0) return rows;
+    const { text, values } = query;
+    const loaded = await this.#archived.runs(account, months, runIds);
+    return queryBeside<Row>(this.#pool, { text, values: values ?? [] }, loaded);
   }
 
   async ofReceipt(

@@ -18,7 +18,6 @@ import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher, type RETRY } from "../database/batcher.ts";
-import { batchObserver } from "./batch-observer.ts";
 import { InsufficientFunds } from "./insufficient-funds.ts";
 import { KeyLimits } from "./key-limits.ts";
 import type { Leases } from "./leases.ts";
@@ -33,13 +32,16 @@ import {
   type Capture,
   type CapturedRow,
 } from "./start-and-capture.ts";
-import { claimKey, exclusiveKeys } from "./claims.ts";
+import { batchObserver } from "./batch-observer.ts";
+import { withArchivedReceipt, type ArchivedReceipt } from "./archived-receipt.ts";
+import { claimKey, exclusiveKeys, isKeyedCall } from "./claims.ts";
 import {
   authorizeResultOf,
   callRecord,
   endingRecord,
   endResultOf,
   inOrder,
+  next,
   priorOf,
   priorRecord,
   resultText,
@@ -66,6 +68,7 @@ export interface LedgerOptions {
   cell?: Cell;
   /** Recent results; without it, every repeat queries the database. */
   replayCache?: ReplayCache;
+  archivedReceipt?: ArchivedReceipt;
 }
 
 const STARTED: AuthorizeResult = { kind: "started" };
@@ -137,7 +140,7 @@ export class PostgresLedger implements Ledger {
 
   async findPrior(query: PriorQuery): Promise<PriorOutcome> {
     const { prior } = await this.#priorBatcher.submit(query);
-    return prior;
+    return prior && withArchivedReceipt(this.#options.archivedReceipt, query.accountId, prior);
   }
 
   async authorize(call: CallAuthorization): Promise<AuthorizeResult> {
@@ -145,7 +148,8 @@ export class PostgresLedger implements Ledger {
     if (cached) return cached;
     const insufficient = await this.#insufficientFunds.find(call);
     if (insufficient) return insufficient;
-    const authorized = await this.#authorizeWithLease(call);
+    const decided = await this.#authorizeWithLease(call);
+    const authorized = await withArchivedReceipt(this.#options.archivedReceipt, call.accountId, decided);
     this.#insufficientFunds.note(call, authorized);
     // The same payment bought the result under another key: bind this key to that result too.
     if (authorized.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
@@ -239,7 +243,7 @@ export class PostgresLedger implements Ledger {
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",
-      `select prior.n, prior.kind, prior.result, prior.payment_claim, prior.moved_to,
+      `select prior.n, prior.kind, prior.result, prior.payment_claim, prior.moved_to, prior.replayed_run,
          (prior.receipt).*
        from ledger_prior(array(select call
          from json_populate_recordset(null::ledger_call, $1) call)) prior`,
@@ -281,7 +285,8 @@ export class PostgresLedger implements Ledger {
   ): Promise<(AuthorizeResult | typeof RETRY)[]> {
     const rows = await this.#query<AuthorizeRow>(
       "ledger-authorize",
-      `select authorized.n, authorized.kind, authorized.balance, authorized.result, (authorized.receipt).*
+      `select authorized.n, authorized.kind, authorized.balance, authorized.result,
+         authorized.replayed_run, (authorized.receipt).*
        from ledger_authorize(array(select call
          from json_populate_recordset(null::ledger_call, $1) call), $2,
            $3 * interval '1 millisecond') authorized`,
@@ -335,15 +340,4 @@ export class PostgresLedger implements Ledger {
   #query<Row extends object>(name: string, text: string, values: unknown[], forMs?: number): Promise<Row[]> {
     return queryWithRetry(this.#options.pool, { name, text, values }, forMs);
   }
-}
-
-function next<Answer>(answers: Answer[]): Answer {
-  const answer = answers.shift();
-  if (answer === undefined) throw new Error("the ledger returned no result for a call");
-  return answer;
-}
-
-/** Returns whether only the idempotency key identifies the call: a reversal changes what a payment bought. */
-function isKeyedCall({ idempotencyKey, payment }: CallAuthorization): boolean {
-  return idempotencyKey !== undefined && payment === undefined;
 }

@@ -4,15 +4,12 @@ import type { PageQuery, Receipts } from "../../app/calls/history.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
+import { accountMonths, dashed, withMonths, type WithMonths } from "../archived/account-months.ts";
+import { ArchivedRows } from "../archived/archived-rows.ts";
+import { queryBeside } from "../archived/beside-tables.ts";
+import { archivedRowsOf } from "../archived/page-rows.ts";
 import { readCursor } from "../database/cursor.ts";
-import {
-  filteredPageOf,
-  filterValues,
-  OUTCOME,
-  SCAN_LIMIT,
-  pageOf,
-  type FilteredRow,
-} from "../database/pages.ts";
+import { filteredPageOf, filterValues, OUTCOME, SCAN_LIMIT, type FilteredRow } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
@@ -79,44 +76,71 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
     order by receipt.id desc nulls last`;
 }
 
-/** Lists receipts, newest first (identifiers are UUIDv7). */
+/** Lists receipts, newest first (identifiers are UUIDv7), also those that are archived. */
 export class PostgresReceipts implements Receipts {
   readonly #pool: Pool;
+  readonly #archived: ArchivedRows;
   readonly #cell: Cell;
 
-  constructor(pool: Pool, cell = NO_CELL) {
+  constructor(pool: Pool, archived = new ArchivedRows(undefined), cell = NO_CELL) {
     this.#pool = pool;
+    this.#archived = archived;
     this.#cell = cell;
   }
 
+  /** A page with a filter, or of archived receipts of a status, can be short and still name a next page. */
   async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
-    const page = [uuidFromId("acct", accountId), readCursor("receipts", cursor), limit + 1];
-    if (filter !== undefined) {
-      const rows = await this.#read<FilteredRow<ReceiptRow>>({
-        name: `receipts-filter-${status ?? "all"}`,
-        text: filteredReceiptsPage(status),
-        values: [...page, ...filterValues(filter)],
-      });
-      return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, rows, toReceipt);
-    }
-    const rows = await this.#read<ReceiptRow>({
-      name: `receipts-list-${status ?? "all"}`,
-      text: receiptsPage(status),
-      values: page,
+    const [account, before] = [uuidFromId("acct", accountId), readCursor("receipts", cursor)];
+    const page = [account, before, limit + 1];
+    const scanned = {
+      text: filteredReceiptsPage(status),
+      values: [...page, ...filterValues(filter ?? {})],
+    };
+    const plain = { text: receiptsPage(status), values: page };
+    const asked = filter === undefined ? plain : scanned;
+    const rows = await this.#read<FilteredRow<ReceiptRow> & WithMonths>({
+      name: `receipts-${filter === undefined ? "list" : "filter"}-${status ?? "all"}`,
+      text: withMonths(asked.text),
+      values: asked.values,
     });
-    return pageOf("receipts", limit, rows, toReceipt);
+    // Which archived receipts have a status is not indexed.
+    const isScan = filter !== undefined || status !== undefined;
+    const archived = await archivedRowsOf(this.#archived, {
+      table: "receipt",
+      account,
+      rows,
+      before,
+      limit,
+      filter,
+      looksAt: isScan ? SCAN_LIMIT : limit + 1,
+    });
+    const found = archived
+      ? await queryBeside<FilteredRow<ReceiptRow>>(this.#pool, isScan ? scanned : plain, archived)
+      : rows;
+    return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, found, toReceipt);
   }
 
   async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
     const uuid = uuidOf("rcpt", receiptId);
     if (uuid === undefined) return undefined;
-    const rows = await this.#read<ReceiptRow>({
-      name: "receipts-find",
+    const account = uuidFromId("acct", accountId);
+    const query = {
       text: "select * from issued_receipt where id = $1 and account_id = $2",
-      values: [uuid, uuidFromId("acct", accountId)],
-    });
-    if (!rows[0]) reportUnknownId(this.#cell, "receipt", "rcpt", receiptId);
-    return rows[0] && toReceipt(rows[0]);
+      values: [uuid, account],
+    };
+    const rows = await this.#read<ReceiptRow>({ name: "receipts-find", ...query });
+    const row = rows[0] ?? (await this.#findArchived(account, dashed(uuid), query));
+    if (!row) reportUnknownId(this.#cell, "receipt", "rcpt", receiptId);
+    return row && toReceipt(row);
+  }
+
+  async #findArchived(account: string, id: string, query: QueryConfig): Promise<ReceiptRow | undefined> {
+    const months = await accountMonths(this.#pool, account);
+    const wanted = { table: "receipt", from: id, to: id, order: "oldest", count: 1 } as const;
+    // A month that came back meanwhile is in the tables.
+    const loaded = await this.#archived.load(account, months, wanted);
+    const [row] = await queryBeside<ReceiptRow>(this.#pool, query, loaded);
+    return row;
   }
 
   #read<Row extends object>(query: QueryConfig): Promise<Row[]> {

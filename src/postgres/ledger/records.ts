@@ -25,6 +25,8 @@ export interface AuthorizeRow extends Nullable<ReceiptRow> {
   balance: bigint | null;
   /** For "capped", the limit. */
   result: JsonObject | null;
+  /** The run whose result is replayed. */
+  replayed_run: string | null;
 }
 
 /** Result row of `ledger_prior`. */
@@ -194,8 +196,18 @@ export function endResultOf(row: EndRow): RunEndResult {
   return row.kind === "captured" ? { kind: row.kind, receipt: receiptIn(row) } : { kind: row.kind };
 }
 
+/** The run of a replay without a receipt: it was free, or it is archived. */
+const UNRECEIPTED_RUNS = new WeakMap<object, string>();
+
+export function unreceiptedRun(outcome: object): string | undefined {
+  return UNRECEIPTED_RUNS.get(outcome);
+}
+
 function replayOf(row: AuthorizeRow): Extract<AuthorizeResult, { kind: "replay" }> {
-  return { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) };
+  const replay = { kind: "replay", result: row.result ?? {}, receipt: receiptIn(row) } as const;
+  if (!replay.receipt && row.replayed_run !== null)
+    UNRECEIPTED_RUNS.set(replay, idFromUuid("run", row.replayed_run));
+  return replay;
 }
 
 function receiptIn(row: Nullable<ReceiptRow>) {
@@ -204,4 +216,11 @@ function receiptIn(row: Nullable<ReceiptRow>) {
 
 function isReceipt(row: Nullable<ReceiptRow>): row is ReceiptRow {
   return row.id !== null;
+}
+
+/** Takes the next answer. @throws Error when there is none */
+export function next<Answer>(answers: Answer[]): Answer {
+  const answer = answers.shift();
+  if (answer === undefined) throw new Error("the ledger returned no result for a call");
+  return answer;
 }

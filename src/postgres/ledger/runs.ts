@@ -5,16 +5,13 @@ import type { PageQuery, Runs } from "../../app/calls/history.ts";
 import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
 import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { Run, RunStatus } from "../../domain/calls/run.ts";
+import { accountMonths, dashed, withMonths, type WithMonths } from "../archived/account-months.ts";
+import { ArchivedRows } from "../archived/archived-rows.ts";
+import { queryBeside } from "../archived/beside-tables.ts";
+import { archivedRowsOf } from "../archived/page-rows.ts";
 import { readCursor } from "../database/cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
-import {
-  filteredPageOf,
-  filterValues,
-  OUTCOME,
-  SCAN_LIMIT,
-  pageOf,
-  type FilteredRow,
-} from "../database/pages.ts";
+import { filteredPageOf, filterValues, OUTCOME, SCAN_LIMIT, type FilteredRow } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
@@ -127,45 +124,68 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
     order by run.id desc nulls last`;
 }
 
-/** Lists runs, newest first (identifiers are UUIDv7). */
+/** Lists runs, newest first (identifiers are UUIDv7), also those that are archived. */
 export class PostgresRuns implements Runs {
   readonly #pool: Pool;
+  readonly #archived: ArchivedRows;
   readonly #cell: Cell;
 
-  constructor(pool: Pool, cell = NO_CELL) {
+  constructor(pool: Pool, archived = new ArchivedRows(undefined), cell = NO_CELL) {
     this.#pool = pool;
+    this.#archived = archived;
     this.#cell = cell;
   }
 
-  /** A page with a filter, or of completed runs, can be short and still name a next page. */
+  /** A page with a filter, of completed runs, or of archived ones can be short and still name a next page. */
   async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
-    const page = [uuidFromId("acct", accountId), readCursor("runs", cursor), limit + 1];
-    if (filter !== undefined || status === "completed") {
-      const rows = await this.#read<FilteredRow<RunRow>>({
-        name: `runs-filter-${status ?? "all"}`,
-        text: filteredRunsPage(status),
-        values: [...page, ...filterValues(filter ?? {})],
-      });
-      return filteredPageOf<RunRow, Run>("runs", limit, rows, runOf);
-    }
-    const rows = await this.#read<RunRow>({
-      name: `runs-list-${status ?? "all"}`,
-      text: runsPage(status),
-      values: page,
+    const [account, before] = [uuidFromId("acct", accountId), readCursor("runs", cursor)];
+    const page = [account, before, limit + 1];
+    const scanned = { text: filteredRunsPage(status), values: [...page, ...filterValues(filter ?? {})] };
+    const isScan = filter !== undefined || status === "completed";
+    const plain = status === "completed" ? scanned : { text: runsPage(status), values: page };
+    const asked = isScan ? scanned : plain;
+    const rows = await this.#read<FilteredRow<RunRow> & WithMonths>({
+      name: `runs-${isScan ? "filter" : "list"}-${status ?? "all"}`,
+      text: withMonths(asked.text),
+      values: asked.values,
     });
-    return pageOf("runs", limit, rows, runOf);
+    // Archived runs are not indexed by status.
+    const isArchiveScan = isScan || status !== undefined;
+    const archived = await archivedRowsOf(this.#archived, {
+      table: "run",
+      account,
+      rows,
+      before,
+      limit,
+      filter,
+      looksAt: isArchiveScan ? SCAN_LIMIT : limit + 1,
+    });
+    const found = archived
+      ? await queryBeside<FilteredRow<RunRow>>(this.#pool, isArchiveScan ? scanned : plain, archived)
+      : rows;
+    return filteredPageOf<RunRow, Run>("runs", limit, found, runOf);
   }
 
   async find(accountId: string, runId: string): Promise<Run | undefined> {
     const uuid = uuidOf("run", runId);
     if (uuid === undefined) return undefined;
-    const rows = await this.#read<RunRow>({
-      name: "runs-find",
-      text: FIND,
-      values: [uuid, uuidFromId("acct", accountId)],
-    });
-    if (!rows[0]) reportUnknownId(this.#cell, "run", "run", runId);
-    return rows[0] && runOf(rows[0]);
+    const account = uuidFromId("acct", accountId);
+    const query = { text: FIND, values: [uuid, account] };
+    const rows = await this.#read<RunRow>({ name: "runs-find", ...query });
+    const row = rows[0] ?? (await this.#findArchived(account, dashed(uuid), query));
+    if (!row) reportUnknownId(this.#cell, "run", "run", runId);
+    return row && runOf(row);
+  }
+
+  async #findArchived(account: string, id: string, query: QueryConfig): Promise<RunRow | undefined> {
+    const months = await accountMonths(this.#pool, account);
+    // A month that came back meanwhile is in the tables.
+    const [row] = await queryBeside<RunRow>(
+      this.#pool,
+      query,
+      await this.#archived.runs(account, months, [id]),
+    );
+    return row;
   }
 
   #read<Row extends object>(query: QueryConfig): Promise<Row[]> {

@@ -1,7 +1,7 @@
 import { MOVE_CHECKS } from "../accounts/move-checks.ts";
 import { KEY_CHECKS } from "../accounts/key-checks.ts";
 import { RELAY_CHECKS } from "../payments/relay-checks.ts";
-import { sumOf, type AuditCheck } from "../database/audit-check.ts";
+import { isArchived, sumOf, type AuditCheck } from "../database/audit-check.ts";
 import { SEAL_CHECKS } from "./seal-checks.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
@@ -119,7 +119,7 @@ export const CHECKS: readonly AuditCheck[] = [
       from idempotency claim left join run on run.id = claim.run_id and run.status = 'completed'
         and run.account_id = claim.account_id
       left join moved_run moved on moved.run_id = claim.run_id
-      where state = 'done'`,
+      where state = 'done' and not ${isArchived("uuid_send(claim.run_id)")}`,
   },
   {
     name: "keys_running",

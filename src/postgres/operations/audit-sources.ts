@@ -1,4 +1,5 @@
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { isArchived } from "../database/audit-check.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 const { treasury, revenue, suspense } = SYSTEM_ACCOUNTS;
@@ -6,7 +7,12 @@ const { treasury, revenue, suspense } = SYSTEM_ACCOUNTS;
 /** Sources of an audit of all history. Those that are not named here are the tables. */
 export const WHOLE = /* sql */ `
   with total as (select * from audit_sums(null, null)),
-  earned as (select debited - refunded as amount from issued_receipt),
+  earned as (
+    select debited - refunded as amount from issued_receipt
+    union all select charged from archive_month
+    union all select -amount from transfer
+      where kind = 'refund' and ${isArchived("ref")}
+  ),
   received as (
     select amount from payment where not reversed
     union all select opening_amount from treasury_watch

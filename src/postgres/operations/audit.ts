@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import type { AuditFinding } from "../../app/operations/audit.ts";
 import type { AuditCheck } from "../database/audit-check.ts";
+import { BEGIN_SNAPSHOT } from "../database/snapshot.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { SINCE_SEAL, WHOLE } from "./audit-sources.ts";
 import { contentOf, lastSeal, type SealContent } from "./seals.ts";
@@ -12,7 +13,7 @@ const DAY_MS = 86_400_000;
  * orders of magnitude; every check can use hash joins.
  */
 const BEGIN_AUDIT = `
-  begin isolation level repeatable read read only;
+  ${BEGIN_SNAPSHOT};
   set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
   set local enable_nestloop = off;

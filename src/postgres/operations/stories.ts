@@ -4,6 +4,8 @@ import { KEY_PREFIX } from "../../domain/accounts/api-key.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { ANY_WALLET } from "../../domain/payments/quote.ts";
+import { archivedMonthOf } from "../archived/account-months.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 import { AFTER, AFTER_MS, BEFORE_MS, idsAround } from "../database/search-ranges.ts";
 import { paymentOfRef, referenceText, type PaymentColumns } from "../database/payment-keys.ts";
 import { queryWithRetry } from "../database/retry.ts";
@@ -72,9 +74,11 @@ export class PostgresStories implements StoryQueries {
         found.runs.add(uuidFromId("run", record.id));
         return;
       case "receipt":
-        return this.#addRuns(found, "select run_id as id from receipt where id = $1", [
+        await this.#addRuns(found, "select run_id as id from receipt where id = $1", [
           uuidFromId("rcpt", record.id),
         ]);
+        if (found.runs.size === 0) await this.#refuseArchived(record.id);
+        return;
       case "request":
         return record.receivedAt === undefined
           ? this.#addRuns(found, RUNS_OF_PROXY_REQUEST, [record.id])
@@ -97,6 +101,16 @@ export class PostgresStories implements StoryQueries {
       default:
         return this.#addAccounts(record, found);
     }
+  }
+
+  /** @throws ToolgateError NOT_FOUND for a receipt of an archived time */
+  async #refuseArchived(receiptId: string): Promise<void> {
+    const month = await archivedMonthOf(this.#pool, uuidFromId("rcpt", receiptId));
+    if (month !== undefined)
+      throw new ToolgateError(
+        "NOT_FOUND",
+        `no such receipt in the database; those of its time are archived: toolgate archive restore ${month}`,
+      );
   }
 
   async #addAccounts(

@@ -159,6 +159,18 @@ export const EVENTS = `
       transfer.amount, json_build_object('run_id', run.id, 'reason', transfer.note)
     from runs run join receipt on receipt.run_id = run.id
     join transfer on transfer.kind = 'refund' and transfer.ref = uuid_send(run.id)
+    union all
+    select 12, archived_at, 'archived', 'run', gone.id, null, null, null, null,
+      json_build_object('month', to_char(month, 'YYYY-MM'),
+        'to see it', 'toolgate archive restore ' || to_char(month, 'YYYY-MM'))
+    from unnest($1::uuid[]) gone (id) join archive_month on gone.id >= low and gone.id < high
+    where gone.id not in (select id from runs)
+    union all
+    select 12, archived_at, 'calls archived', 'acct', account_id, null, null, account_id, sum(used.charged),
+      json_build_object('month', to_char(month, 'YYYY-MM'), 'runs', sum(used.runs),
+        'receipts', sum(used.receipts))
+    from archive_use used join archive_month using (month) where account_id = any ($4)
+    group by month, archived_at, account_id
   ) event
   where at is not null
   order by at, rank`;

@@ -3,6 +3,7 @@ import type { Refunds } from "../../app/treasury/refunds.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
+import { archivedMonthOf } from "../archived/account-months.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { toReceipt, type ReceiptRow } from "../database/row-mapping.ts";
 
@@ -25,8 +26,19 @@ export class PostgresRefunds implements Refunds {
       text: "select refunded_now, (receipt).* from ledger_refund($1, $2)",
       values: [uuid, refund.reason],
     });
-    if (!row) throw notFound();
+    if (!row) throw await this.#notFound(uuid);
     return { receipt: toReceipt(row), refunded: row.refunded_now };
+  }
+
+  /** A receipt of an archived time may be in the archive: a refund needs its row. */
+  async #notFound(uuid: string): Promise<ToolgateError> {
+    const month = await archivedMonthOf(this.#pool, uuid);
+    if (month === undefined) return notFound();
+    return new ToolgateError(
+      "NOT_FOUND",
+      `there is no such receipt in the database, and those of its time are archived: an operator runs ` +
+        `toolgate archive restore ${month}, then repeats the refund`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { sumOf, type AuditCheck } from "../database/audit-check.ts";
+import { isArchived, sumOf, type AuditCheck } from "../database/audit-check.ts";
 import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
@@ -123,7 +123,7 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
         on uuid_send(receipt.run_id) = transfer.ref and receipt.debited = transfer.amount
           and receipt.account_id = transfer.credit
           and transfer.debit = '${revenue}'
-      where transfer.kind = 'refund'`,
+      where transfer.kind = 'refund' and not ${isArchived("transfer.ref")}`,
   },
   {
     name: "append_only",

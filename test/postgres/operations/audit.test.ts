@@ -82,12 +82,21 @@ const PLANTS: Record<string, string> = {
   runs_keyed: "update run set group_id = key_id where paid_by <> 'balance'",
   seals: "update audit_seal set entries = entries + 1",
   sealed_sums: "update audit_sum set amount = amount + 1",
+  archived_uses: "update archive_use set charged = charged + 1",
   clearings: "update account_move set amount = amount + 1",
   moved_idle:
     "update account set frozen = true, moved_to = 3 where id in (select account_id from run " +
     "where status = 'active')",
   append_only: "alter table receipt disable trigger append_only",
 };
+
+/** An archived month of account $1 whose call was not charged. */
+const ARCHIVED = `
+  with month as (
+    insert into archive_month (month, low, high, runs, receipts, charged, manifest)
+    select '2001-01-01', id, id, 1, 0, 0, sha256('') from partition_bound('2001-01-01') id returning month
+  )
+  insert into archive_use (month, account_id, runs, receipts, charged) select month, $1, 1, 0, 0 from month`;
 
 let database: TestDatabase;
 let instance: Treasurer;
@@ -99,6 +108,7 @@ beforeAll(async () => {
   const gone = uuidOf("acct", await makeAccount(instance.pool, PRICE));
   await instance.pool.query("select account_freeze($1, true)", [gone]);
   await instance.pool.query("select account_depart($1, $2, 3)", [gone, randomUUID()]);
+  await instance.pool.query(ARCHIVED, [gone]);
   await sealAll(instance.pool);
   const calls = [
     callOf(account, { ...(await makeKey(instance.pool, account)), payment: paymentOf(depositOf()) }),

@@ -25,3 +25,14 @@ export const AuditSumEntity = defineEntity({
     amount: p.bigint(),
   },
 });
+
+/** The entries before a seal that are not archived. At most one row. */
+export const AuditRestEntity = defineEntity({
+  name: "AuditRest",
+  tableName: "audit_rest",
+  properties: {
+    number: p.integer().primary().autoincrement(false),
+    entries: p.bigint(),
+    hash: p.blob(),
+  },
+});

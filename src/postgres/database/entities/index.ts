@@ -1,7 +1,8 @@
 import { AccountMoveEntity, MovedRunEntity } from "./account-move.ts";
 import { AccountEntity } from "./account.ts";
 import { ApiKeyEntity } from "./api-key.ts";
-import { AuditSealEntity, AuditSumEntity } from "./audit-seal.ts";
+import { ArchiveMonthEntity, ArchiveUseEntity } from "./archive-month.ts";
+import { AuditRestEntity, AuditSealEntity, AuditSumEntity } from "./audit-seal.ts";
 import { BudgetEntity } from "./budget.ts";
 import { ConfigVersionEntity } from "./config-version.ts";
 import { DepositEntity } from "./deposit.ts";
@@ -76,4 +77,7 @@ export const ENTITIES = [
   UsageSlotEntity,
   UsageMarkEntity,
   JobRunEntity,
+  AuditRestEntity,
+  ArchiveMonthEntity,
+  ArchiveUseEntity,
 ];

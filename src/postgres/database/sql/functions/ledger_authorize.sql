@@ -8,7 +8,9 @@
 -- within a table by primary key. READ COMMITTED: what is read after a lock is current. Their plans are made
 -- with the settings of this function.
 create or replace function ledger_authorize(calls ledger_call[], instance uuid, lease interval)
-returns table (n integer, kind text, balance bigint, result json, receipt issued_receipt)
+returns table (
+  n integer, kind text, balance bigint, result json, receipt issued_receipt, replayed_run uuid
+)
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -30,7 +32,8 @@ declare
 begin
   if ledger_start_proved(calls, instance, lease) then
     return query
-      select call.n, 'started', null::bigint, null::json, null::issued_receipt from unnest(calls) call;
+      select call.n, 'started', null::bigint, null::json, null::issued_receipt, null::uuid
+      from unnest(calls) call;
     return;
   end if;
 
@@ -68,7 +71,8 @@ begin
   return query
     select call.n, case kinds[call.n] when 'granted' then 'started' else kinds[call.n] end,
       balances[call.n], results[call.n],
-      case kinds[call.n] when 'replay' then ledger_receipt(replays[call.n]) end
+      case kinds[call.n] when 'replay' then ledger_receipt(replays[call.n]) end,
+      case kinds[call.n] when 'replay' then replays[call.n] end
     from unnest(calls) call;
 end
 $$;

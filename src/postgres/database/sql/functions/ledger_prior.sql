@@ -3,7 +3,10 @@
 -- that the key alone is never charged. For a credited payment its claim is returned, so that a proof alone
 -- runs under its first key. Works in the order of the claims, which it may insert: as ledger_authorize locks.
 create or replace function ledger_prior(calls ledger_call[])
-returns table (n integer, kind text, result json, receipt issued_receipt, payment_claim text, moved_to bigint)
+returns table (
+  n integer, kind text, result json, receipt issued_receipt, payment_claim text, moved_to bigint,
+  replayed_run uuid
+)
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -42,6 +45,7 @@ begin
     result := prior.result;
     receipt := case kind when 'replay' then ledger_receipt(prior.replay_run) end;
     payment_claim := prior.payment_claim;
+    replayed_run := case kind when 'replay' then prior.replay_run end;
     return next;
   end loop;
 end

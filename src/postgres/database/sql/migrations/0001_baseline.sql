@@ -758,3 +758,41 @@ create table audit_sum (
   amount bigint not null,
   primary key (kind, holder)
 ) with (fillfactor = 70);
+
+-- Months whose runs and receipts are in the archive, and no longer in the tables. "low" and "high": ids of
+-- their runs, from and below. "manifest": SHA-256 of the file that names all others with theirs.
+create table archive_month (
+  month date primary key constraint archive_month_day_check check (extract(day from month) = 1),
+  low uuid not null,
+  high uuid not null,
+  runs bigint not null,
+  receipts bigint not null,
+  charged bigint not null,
+  first_receipt uuid,
+  last_receipt uuid,
+  manifest bytea not null constraint archive_month_manifest_check check (octet_length(manifest) = 32),
+  archived_at timestamptz not null default now()
+);
+
+-- What the archived calls of a month add up to, by account and key (null: the run has none).
+create table archive_use (
+  id uuid primary key default gen_random_uuid(),
+  month date not null,
+  account_id uuid not null,
+  key_id uuid,
+  runs bigint not null,
+  receipts bigint not null,
+  charged bigint not null,
+  first_receipt uuid,
+  last_receipt uuid
+);
+create index archive_use_account_index on archive_use (account_id, month);
+create index archive_use_month_index on archive_use (month);
+
+-- The entries before the seal "number" that are not archived: what the full audit compares in place of that
+-- seal and those before. At most one row.
+create table audit_rest (
+  number integer primary key,
+  entries bigint not null,
+  hash bytea not null constraint audit_rest_hash_check check (octet_length(hash) = 32)
+);

@@ -1,0 +1,91 @@
+import type { Pool, PoolClient } from "pg";
+import { ARCHIVED_TABLES } from "../../app/operations/archive/archived-tables.ts";
+import type { VerifiedMonth } from "../../app/operations/archive/month-store.ts";
+import type { Month } from "../../domain/core/month.ts";
+import { withBriefLocks } from "./brief-locks.ts";
+import { FROZEN } from "./freeze.ts";
+import { partitionOf } from "./month-tables.ts";
+import type { Rest } from "./rest.ts";
+import { longQuery } from "./session.ts";
+
+/** By account and key. The rows are frozen, so this needs no lock. */
+const addUses = (run: string, receipt: string) => /* sql */ `
+  insert into archive_use (month, account_id, key_id, runs, receipts, charged, first_receipt, last_receipt)
+  select ($1 || '-01')::date, run.account_id, run.key_id, count(*), count(receipt.id),
+    coalesce(sum(receipt.debited), 0), min(receipt.id::text)::uuid, max(receipt.id::text)::uuid
+  from ${run} run left join ${receipt} receipt on receipt.run_id = run.id
+  group by run.account_id, run.key_id`;
+
+const ADD_MONTH = /* sql */ `
+  insert into archive_month (month, low, high, runs, receipts, charged, first_receipt, last_receipt, manifest)
+  select ($1 || '-01')::date, $2, $3, $4, $5, $6, min(first_receipt::text)::uuid,
+    max(last_receipt::text)::uuid, decode($7, 'hex')
+  from archive_use where month = ($1 || '-01')::date`;
+
+interface DroppedMonth extends VerifiedMonth {
+  readonly ids: readonly [low: string, high: string];
+  readonly rest: Rest | undefined;
+}
+
+/** Stores that a verified month is archived, and drops its partitions, in one transaction. */
+export async function dropMonth(pool: Pool, dropped: DroppedMonth): Promise<void> {
+  const { month, manifest, totals, ids, rest } = dropped;
+  const [run, receipt] = [partitionOf("run", month), partitionOf("receipt", month)];
+  await withBriefLocks(pool, async (client) => {
+    await requireFrozen(client, [run, receipt]);
+    await longQuery(client, addUses(run, receipt), [month]);
+    const { runs, receipts, charged } = totals;
+    await client.query(ADD_MONTH, [month, ...ids, runs, receipts, charged, manifest]);
+    if (rest) {
+      await client.query("delete from audit_rest");
+      await client.query("insert into audit_rest values ($1, $2, $3)", [
+        rest.number,
+        rest.entries,
+        rest.hash,
+      ]);
+    }
+    // From here on calls wait.
+    await client.query("lock table only run, only receipt in access exclusive mode");
+    for (const table of ARCHIVED_TABLES) {
+      const part = partitionOf(table, month);
+      await client.query(`alter table ${table} detach partition ${part}`);
+      await client.query(`drop table ${part}`);
+    }
+  });
+}
+
+/** Attaches the tables of a month, and stores that it is no longer archived, in one transaction. */
+export async function attachMonth(
+  pool: Pool,
+  month: Month,
+  [low, high]: readonly [string, string],
+): Promise<void> {
+  const range = "archive_range";
+  for (const table of ARCHIVED_TABLES) {
+    const [part, key] = [partitionOf(table, month), table === "run" ? "id" : "run_id"];
+    // PostgreSQL trusts it, so that the lock does not last as long as a scan.
+    await longQuery(
+      pool,
+      `alter table ${part} add constraint ${range} check (${key} >= '${low}' and ${key} < '${high}');
+       analyze ${part}`,
+    );
+  }
+  await withBriefLocks(pool, async (client) => {
+    for (const table of ARCHIVED_TABLES) {
+      const part = partitionOf(table, month);
+      await client.query("select partition_attach($1, $2, $3, $4)", [table, part, low, high]);
+      await client.query(`alter table ${part} drop constraint ${range}`);
+    }
+    await client.query("delete from archive_use where month = ($1 || '-01')::date", [month]);
+    await client.query("delete from archive_month where month = ($1 || '-01')::date", [month]);
+  });
+}
+
+/** @throws Error when a row could have changed since the files were written */
+async function requireFrozen(client: PoolClient, parts: readonly string[]): Promise<void> {
+  const { rowCount } = await client.query(
+    "select from pg_constraint where conname = $1 and conrelid = any ($2::text[]::regclass[])",
+    [FROZEN, parts],
+  );
+  if (rowCount !== parts.length) throw new Error(`${parts.join(" and ")} are not frozen`);
+}

@@ -1,0 +1,90 @@
+import type { Pool } from "pg";
+import type {
+  ArchivedRow,
+  ArchivedTable,
+  Column,
+  ColumnType,
+  RowBatches,
+} from "../../app/operations/archive/archived-tables.ts";
+import type { Totals } from "../../app/operations/archive/month-store.ts";
+import { type Month, parseMonth } from "../../domain/core/month.ts";
+import { BEFORE_ALL_ENTRIES } from "../database/entry-ids.ts";
+import { longQuery } from "./session.ts";
+
+const BATCH = 5_000;
+
+const TYPES: Readonly<Record<string, ColumnType>> = {
+  uuid: "uuid",
+  text: "text",
+  integer: "integer",
+  bigint: "bigint",
+  "timestamp with time zone": "timestamp",
+  bytea: "bytes",
+};
+
+/** A run's file also names its receipt, which is found by that. */
+export const RECEIPT_ID: Column = { name: "receipt_id", type: "uuid" };
+
+/** Returns the name of a month's partition, for SQL texts. @throws Error for a text that is no month */
+export function partitionOf(table: ArchivedTable, month: Month): string {
+  if (parseMonth(month) === undefined) throw new Error(`not a month: ${month}`);
+  return `${table}_${month.replace("-", "_")}`;
+}
+
+/** @throws Error for a column of a type that no file can hold */
+export async function columnsOf(pool: Pool, table: ArchivedTable): Promise<Column[]> {
+  const { rows } = await pool.query<{ name: string; type: string }>(
+    `select attname as name, coalesce(nullif(typbasetype, 0), pg_type.oid)::regtype::text as type
+     from pg_attribute join pg_type on pg_type.oid = atttypid
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
+    [`public.${table}`],
+  );
+  const columns = rows.map(({ name, type }) => {
+    const stored = TYPES[type];
+    if (stored === undefined) throw new Error(`cannot archive the column ${table}.${name} of type ${type}`);
+    return { name, type: stored };
+  });
+  return table === "run" ? [...columns, RECEIPT_ID] : columns;
+}
+
+/** The rows of a month by account and id. Attached or not, its tables have the same names. */
+export async function* rowsOf(
+  pool: Pool,
+  month: Month,
+  table: ArchivedTable,
+  columns: readonly Column[],
+): RowBatches {
+  const texts = columns.map(({ name }) =>
+    name === RECEIPT_ID.name && table === "run"
+      ? `(select receipt.id from ${partitionOf("receipt", month)} receipt
+          where receipt.run_id = part.id)::text as receipt_id`
+      : `part.${name}::text`,
+  );
+  const text = `select ${texts.join(", ")} from ${partitionOf(table, month)} part
+    where (account_id, id) > ($1, $2) order by account_id, id limit ${BATCH}`;
+  let last: unknown[] | undefined = [BEFORE_ALL_ENTRIES, BEFORE_ALL_ENTRIES];
+  while (last !== undefined) {
+    const rows: ArchivedRow[] = (await longQuery<ArchivedRow>(pool, text, last)).rows;
+    if (rows.length > 0) yield rows;
+    const end: ArchivedRow | undefined = rows.length === BATCH ? rows.at(-1) : undefined;
+    last = end && [end["account_id"], end["id"]];
+  }
+}
+
+/** What the calls of a month add up to, by account. */
+export async function totalsOf(pool: Pool, month: Month): Promise<Map<string, Totals>> {
+  const { rows } = await longQuery<Totals & { account_id: string }>(
+    pool,
+    `select account_id, sum(runs)::bigint as runs, sum(receipts)::bigint as receipts,
+       sum(charged)::bigint as charged
+     from (
+       select account_id, count(*) as runs, 0 as receipts, 0 as charged
+       from ${partitionOf("run", month)} group by 1
+       union all
+       select account_id, 0, count(*), sum(debited) from ${partitionOf("receipt", month)} group by 1
+     ) part group by 1`,
+  );
+  return new Map(
+    rows.map(({ account_id: account, runs, receipts, charged }) => [account, { runs, receipts, charged }]),
+  );
+}

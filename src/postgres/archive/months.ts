@@ -1,0 +1,144 @@
+import type { Pool } from "pg";
+import type { ArchivedRow, ArchivedTable, Column } from "../../app/operations/archive/archived-tables.ts";
+import { ARCHIVED_TABLES } from "../../app/operations/archive/archived-tables.ts";
+import type { TableSource } from "../../app/operations/archive/month-archive.ts";
+import type {
+  ArchivedMonth,
+  MonthStore,
+  Totals,
+  VerifiedMonth,
+} from "../../app/operations/archive/month-store.ts";
+import { boundsOfMonth, type Month } from "../../domain/core/month.ts";
+import { dropMonth, attachMonth } from "./change-partitions.ts";
+import { freezeMonth, thawMonth } from "./freeze.ts";
+import { columnsOf, partitionOf, RECEIPT_ID, rowsOf, totalsOf } from "./month-tables.ts";
+import { obstaclesOf } from "./obstacles.ts";
+import { requireUnchanged, restWithout, storeRest } from "./rest.ts";
+import { openArchivePool, longQuery, withArchiveLock } from "./session.ts";
+
+/** Months of runs and receipts on PostgreSQL, for commands of the tables' owner. */
+export class PostgresMonths implements MonthStore {
+  readonly #pool: Pool;
+
+  constructor(url: string) {
+    this.#pool = openArchivePool(url);
+  }
+
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    return withArchiveLock(this.#pool, work);
+  }
+
+  async present(): Promise<Month[]> {
+    const { rows } = await this.#pool.query<{ month: string }>(
+      `select replace(substr(relid::regclass::text, 5), '_', '-') as month
+       from pg_partition_tree('run') where relid::regclass::text ~ '^run_\\d{4}_\\d{2}$' order by 1`,
+    );
+    return rows.map(({ month }) => month);
+  }
+
+  async archived(): Promise<ArchivedMonth[]> {
+    const { rows } = await this.#pool.query<ArchivedMonth>(
+      `select to_char(month, 'YYYY-MM') as month, encode(manifest, 'hex') as manifest, runs, receipts,
+         charged, archived_at as "archivedAt"
+       from archive_month order by archive_month.month`,
+    );
+    return rows;
+  }
+
+  obstacles(month: Month): Promise<string[]> {
+    return obstaclesOf(this.#pool, month, idsOf(month));
+  }
+
+  freeze(month: Month): Promise<void> {
+    return freezeMonth(this.#pool, month);
+  }
+
+  thaw(month: Month): Promise<void> {
+    return thawMonth(this.#pool, month);
+  }
+
+  async table(month: Month, table: ArchivedTable): Promise<TableSource> {
+    const columns = await columnsOf(this.#pool, table);
+    return { columns, rows: () => rowsOf(this.#pool, month, table, columns) };
+  }
+
+  totals(month: Month): Promise<ReadonlyMap<string, Totals>> {
+    return totalsOf(this.#pool, month);
+  }
+
+  async archivedTotals(month: Month): Promise<ReadonlyMap<string, Totals>> {
+    const { rows } = await longQuery<Totals & { account: string }>(
+      this.#pool,
+      `select account_id as account, sum(runs)::bigint as runs, sum(receipts)::bigint as receipts,
+         sum(charged)::bigint as charged
+       from archive_use where month = ($1 || '-01')::date group by 1`,
+      [month],
+    );
+    return new Map(rows.map(({ account, ...totals }) => [account, totals]));
+  }
+
+  async requireUnchanged(month: Month): Promise<void> {
+    await requireUnchanged(this.#pool, await this.#lastReceipt(month));
+  }
+
+  async drop(month: VerifiedMonth): Promise<void> {
+    const ids = idsOf(month.month);
+    const rest = await restWithout(this.#pool, await this.#lastReceipt(month.month), ids);
+    await dropMonth(this.#pool, { ...month, ids, rest });
+  }
+
+  async prepare(month: Month): Promise<void> {
+    for (const table of ARCHIVED_TABLES) {
+      const part = partitionOf(table, month);
+      await this.#pool.query(`drop table if exists ${part}`);
+      await this.#pool.query(`create table ${part} (like ${table} including all)`);
+    }
+  }
+
+  async fill(
+    month: Month,
+    table: ArchivedTable,
+    columns: readonly Column[],
+    rows: readonly ArchivedRow[],
+  ): Promise<void> {
+    const names = columns
+      .map(({ name }) => name)
+      .filter((name) => table !== "run" || name !== RECEIPT_ID.name)
+      .join(", ");
+    await longQuery(
+      this.#pool,
+      `insert into ${partitionOf(table, month)} (${names})
+       select ${names} from json_populate_recordset(null::${table}, $1)`,
+      [JSON.stringify(rows)],
+    );
+  }
+
+  attach(month: Month): Promise<void> {
+    return attachMonth(this.#pool, month, idsOf(month));
+  }
+
+  sealRest(): Promise<void> {
+    return storeRest(this.#pool);
+  }
+
+  async #lastReceipt(month: Month): Promise<string | null> {
+    const text = `select max(id::text) as id from ${partitionOf("receipt", month)}`;
+    const { rows } = await longQuery<{ id: string | null }>(this.#pool, text);
+    return rows[0]?.id ?? null;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+/** The ids of a month's runs: from the first and below the second (partition_bound). */
+function idsOf(month: Month): [low: string, high: string] {
+  const { start, end } = boundsOfMonth(month);
+  return [uuidAt(start), uuidAt(end)];
+}
+
+function uuidAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
