@@ -8,6 +8,7 @@ import { keyFlows } from "./key-flows.ts";
 import { keyboardFlows } from "./keyboard-flows.ts";
 import { appearanceTests } from "./appearance.ts";
 import { moneyFlows } from "./money-flows.ts";
+import { newcomerFlow } from "./newcomer-flow.ts";
 import { operatorFlows } from "./operator-flows.ts";
 import { overviewFlows } from "./overview-flows.ts";
 import { playgroundFlows } from "./playground-flows.ts";
@@ -29,6 +30,7 @@ const getWorld = () => world;
 
 // First, because it expects an empty suspense list.
 describe("operators", () => operatorFlows(getWorld));
+describe("newcomer", () => newcomerFlow(getWorld));
 describe("sign-in", () => signInFlows(getWorld));
 describe("keys", () => keyFlows(getWorld));
 describe("budgets", () => budgetFlows(getWorld));
