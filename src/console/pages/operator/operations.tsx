@@ -17,7 +17,6 @@ export function OperationsPage() {
     <OperatorPage title="Operations" lead="All instances. Amounts are from the ledger; times are UTC.">
       <FindCard />
       <State />
-      <JobsCard />
     </OperatorPage>
   );
 }
@@ -35,6 +34,8 @@ function State() {
             <ChainCard endpoints={now.endpoints} />
           </div>
           <AuditCard last={now.audit} />
+          {/* Here, so that the state does not push it down when it arrives. */}
+          <JobsCard />
         </>
       )}
     </QueryResult>
