@@ -185,7 +185,7 @@ async function openDatabase(
     leaseMs: config.RUN_LEASE_MS,
     poolSize: config.DATABASE_POOL,
     operatorLog: config.OPERATOR_LOG,
-    archive: openArchive(config),
+    archive: await openArchive(config),
     onReleased: (runs) => metrics.count("toolgate_runs_released_total", runs),
     metrics,
     cell,

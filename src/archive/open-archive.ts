@@ -1,9 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { MonthArchive } from "../app/operations/archive/month-archive.ts";
-import { Archive } from "./archive.ts";
 import { FileStore } from "./file-store.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { S3Store } from "./s3-store.ts";
 
 /** Settings of the archive. */
 export interface ArchiveSettings {
@@ -15,16 +13,16 @@ export interface ArchiveSettings {
   readonly AWS_ENDPOINT_URL?: string | undefined;
 }
 
-/** Opens the archive of ARCHIVE_URL; undefined: it is not set. Connects on first use. */
-export function openArchive(settings: ArchiveSettings): MonthArchive | undefined {
-  const store = storeOf(settings);
-  return store && new Archive(store);
+/** Opens the archive of ARCHIVE_URL, and loads its code; undefined: it is not set. Connects on first use. */
+export async function openArchive(settings: ArchiveSettings): Promise<MonthArchive | undefined> {
+  if (settings.ARCHIVE_URL === undefined) return undefined;
+  const { Archive } = await import("./archive.ts");
+  return new Archive(await openStore(new URL(settings.ARCHIVE_URL), settings));
 }
 
-function storeOf(settings: ArchiveSettings): ObjectStore | undefined {
-  if (settings.ARCHIVE_URL === undefined) return undefined;
-  const url = new URL(settings.ARCHIVE_URL);
+async function openStore(url: URL, settings: ArchiveSettings): Promise<ObjectStore> {
   if (url.protocol === "file:") return new FileStore(fileURLToPath(url));
+  const { S3Store } = await import("./s3-store.ts");
   const folder = decodeURIComponent(url.pathname).replace(/^\/|\/$/g, "");
   return new S3Store({
     bucket: url.host,

@@ -10,7 +10,7 @@ export async function archiveFindings(config: CommandConfig) {
   ]);
   const store = new PostgresMonths(config.DATABASE_URL);
   try {
-    const archive = openArchive(config);
+    const archive = await openArchive(config);
     const months = await store.archived();
     const problems: string[] = [];
     for (const month of months) {

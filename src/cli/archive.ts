@@ -100,7 +100,7 @@ async function withMonths(run: (months: ArchiveMonths, act: Act) => Promise<void
     import("../postgres/archive/months.ts"),
   ]);
   await withPostgres(async (postgres, config) => {
-    const archive = openArchive(config);
+    const archive = await openArchive(config);
     if (!archive)
       throw new ConfigError(["ARCHIVE_URL: is not set; it says where archived months are stored"]);
     const store = new PostgresMonths(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL);

@@ -61,7 +61,7 @@ export async function withPostgres<Result>(
       leaseMs: config.RUN_LEASE_MS,
       poolSize: 4,
       operatorLog: config.OPERATOR_LOG,
-      archive: openArchive(config),
+      archive: await openArchive(config),
       cell: cellOf(config.CELL),
       log,
     });

@@ -8,6 +8,9 @@ import { ROOT } from "../tooling/command.ts";
 
 /** Packages for some commands, settings or rare requests only. */
 const RARE = [
+  "aws4fetch",
+  "hyparquet",
+  "hyparquet-writer",
   "@mikro-orm/core",
   "@mikro-orm/migrations",
   "@mikro-orm/postgresql",

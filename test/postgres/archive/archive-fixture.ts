@@ -37,7 +37,7 @@ export async function openArchiveWorld(): Promise<ArchiveWorld> {
     mkdtemp(path.join(os.tmpdir(), "toolgate-archive-")),
   ]);
   const instance = openInstance(database.url);
-  const archive = openArchive({ ARCHIVE_URL: pathToFileURL(folder).href, AWS_REGION: "us-east-1" });
+  const archive = await openArchive({ ARCHIVE_URL: pathToFileURL(folder).href, AWS_REGION: "us-east-1" });
   if (!archive) throw new Error("no archive");
   const store = new PostgresMonths(database.url);
   const months = new ArchiveMonths({ archive, store, clock: systemClock, keptMonths: 2 });

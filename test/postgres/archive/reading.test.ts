@@ -147,7 +147,10 @@ describe("archived months", () => {
     const [account, other] = world.accounts;
     await rm(path.join(world.folder, MAY), { recursive: true });
     // Without a manifest in memory.
-    const archive = openArchive({ ARCHIVE_URL: pathToFileURL(world.folder).href, AWS_REGION: "us-east-1" });
+    const archive = await openArchive({
+      ARCHIVE_URL: pathToFileURL(world.folder).href,
+      AWS_REGION: "us-east-1",
+    });
     const unread = new PostgresReceipts(world.instance.pool, new ArchivedRows(archive));
     const list = (accountId: string, limit: number) =>
       unread.list({ accountId, limit, cursor: undefined, status: undefined });
