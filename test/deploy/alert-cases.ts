@@ -71,6 +71,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     10,
   ),
   ToolgateModelServerPaused: gauge('toolgate_model_breaker_open{upstream="a"}', 1, 0),
+  ToolgateWebhooksLate: gauge("toolgate_webhooks_overdue_seconds", 121, 1),
   ToolgateSpansLost: counter('toolgate_spans_lost_total{reason="export"}'),
 };
 

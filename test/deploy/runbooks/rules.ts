@@ -16,6 +16,7 @@ export const alertNames = z
 const THRESHOLDS = [
   ["toolgate_watch_age_seconds) > 60", "toolgate_watch_age_seconds) > 3"],
   ["> 3 * 3600", "> 10"],
+  ["toolgate_webhooks_overdue_seconds) > 120", "toolgate_webhooks_overdue_seconds) > 3"],
   // Nothing waits half a minute for its credit here.
   ['toolgate_credit_delay_seconds_bucket{le="30"}', 'toolgate_credit_delay_seconds_bucket{le="2.5"}'],
 ] as const;

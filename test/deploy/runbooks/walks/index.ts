@@ -4,6 +4,7 @@ import { LEDGER_WALKS } from "./ledger.ts";
 import { PROCESS_WALKS } from "./process.ts";
 import { RELAY_WALKS } from "./relay.ts";
 import { TOOL_WALKS } from "./tools.ts";
+import { WEBHOOK_WALKS } from "./webhooks.ts";
 
 /** Every fault that is caused. One after the other, on one gateway. */
 export const WALKS: readonly Walk[] = [
@@ -12,4 +13,5 @@ export const WALKS: readonly Walk[] = [
   ...LEDGER_WALKS,
   ...RELAY_WALKS,
   ...TOOL_WALKS,
+  ...WEBHOOK_WALKS,
 ];
