@@ -51,6 +51,7 @@ async function dev(options: DevOptions): Promise<void> {
     HOST: "127.0.0.1",
     SANDBOX_ISOLATION: "auto",
     DRAIN_MS: "0",
+    WEBHOOK_NETWORK: "any",
     ...readEnvironment(),
   };
   const { DATA_DIR, LOG_LEVEL, TOOLGATE_CONFIG, upstreams } = readConfig(environment);

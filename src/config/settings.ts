@@ -240,7 +240,8 @@ export const settings = {
     .enum(["public", "any"])
     .default("public")
     .describe(
-      "where webhooks are sent: https:// and public addresses, or also http:// and private networks (any)",
+      "where webhooks are sent: https:// and public addresses, or also http:// and private networks " +
+        "(any, as in dev)",
     ),
   DRAIN_MS: integer(0, 600_000, 5_000).describe(
     "how long a stopping instance still accepts calls while the load balancer sees it as not ready; 0 in dev",
