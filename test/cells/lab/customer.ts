@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+
+const bought = z.object({ receipt: z.object({ receipt_id: z.string() }) });
+
+/** Longest time until a call is answered, ms: a cell may be restarting. */
+const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 10_000;
+
+/** A call that was answered. */
+export interface Answered {
+  readonly key: string;
+  readonly receiptId: string;
+}
+
+/** What happened to a call. */
+export interface Attempt {
+  readonly customer: Customer;
+  readonly ms: number;
+  readonly status: number;
+}
+
+/** Buys one call after the other through the router, and repeats each until it is answered. */
+export class Customer {
+  readonly accountId: string;
+  readonly apiKey: string;
+  /** The cell that has the account; undefined while it moves. */
+  cell: number | undefined;
+  readonly answered: Answered[] = [];
+  readonly #baseUrl: string;
+  readonly #report: (attempt: Attempt) => void;
+  #open = true;
+  #playing: Promise<void> = Promise.resolve();
+
+  constructor(
+    account: { accountId: string; apiKey: string; cell: number },
+    baseUrl: string,
+    report: (attempt: Attempt) => void,
+  ) {
+    ({ accountId: this.accountId, apiKey: this.apiKey, cell: this.cell } = account);
+    this.#baseUrl = baseUrl;
+    this.#report = report;
+  }
+
+  begin(): void {
+    this.#playing = this.#play();
+    // drain() reports the error.
+    this.#playing.catch(() => {});
+  }
+
+  async drain(): Promise<void> {
+    this.#open = false;
+    await this.#playing;
+  }
+
+  /** Sends a call; undefined unless it is answered. */
+  async send(key: string, baseUrl = this.#baseUrl): Promise<{ status: number; receiptId?: string }> {
+    try {
+      const response = await fetch(`${baseUrl}/v1/mcp/tools/call`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${this.apiKey}`,
+          "content-type": "application/json",
+          "idempotency-key": key,
+        },
+        body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } }),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      const body: unknown = await response.json();
+      if (response.status !== 200) return { status: response.status };
+      return { status: 200, receiptId: bought.parse(body).receipt.receipt_id };
+    } catch {
+      return { status: 0 };
+    }
+  }
+
+  async #play(): Promise<void> {
+    for (let number = 1; this.#open; number++) {
+      const key = `call-${number}`;
+      const since = performance.now();
+      for (;;) {
+        const started = performance.now();
+        const { status, receiptId } = await this.send(key);
+        this.#report({ customer: this, ms: performance.now() - started, status });
+        if (receiptId !== undefined) {
+          this.answered.push({ key, receiptId });
+          break;
+        }
+        if (performance.now() - since > PATIENCE_MS)
+          throw new Error(`${this.accountId}: ${key} was not answered, at last with ${status}`);
+        await sleep(50);
+      }
+    }
+  }
+}
