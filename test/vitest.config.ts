@@ -10,6 +10,7 @@ const labs = [
   "test/bench/bench.test.ts",
   "test/deploy/debian/*.test.ts",
   "test/deploy/runbooks/*.test.ts",
+  "test/cells/lab/*.test.ts",
   "test/failover/failover.test.ts",
   "test/restore-lab/restore-lab.test.ts",
   "test/soak/soak.test.ts",

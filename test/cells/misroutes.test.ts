@@ -21,8 +21,9 @@ let three: Gateway;
 let agent: Agent;
 beforeAll(async () => {
   two = await startWorld({ CELL: "2", METRICS_PORT: "0" }, undefined, log);
-  three = await two.startAnother({ CELL: "3" });
   agent = await two.agent({ balance: 100_000n });
+  // It reads keys when it starts.
+  three = await two.startAnother({ CELL: "3" });
 });
 afterAll(async () => {
   expect(await two.violations()).toEqual([]);

@@ -110,7 +110,8 @@ export const KEY_LIMITS: readonly Mutant[] = [
     file: sqlFile("functions/limits_lock.sql"),
     find: "update account set limits_version = limits_version + 1 where id = of_account",
     replace: "perform from account where id = of_account",
-    tests: BUDGETS,
+    // No test of a limit passes without it.
+    tests: [...BUDGETS, "test/postgres/ledger/lists.test.ts"],
   },
   {
     name: "budget-open-holds",

@@ -18,7 +18,7 @@ export const TRACES: readonly Mutant[] = [
     file: "src/tracing/span-queue.ts",
     find: "if (this.#waiting.length >= MAX_WAITING) return undefined;",
     replace: "",
-    tests: ["test/gateway/span-queue.test.ts"],
+    tests: ["test/gateway/span-queue.test.ts", ...ENCODED],
   },
   {
     name: "trace-attribute-length",
@@ -30,10 +30,10 @@ export const TRACES: readonly Mutant[] = [
   },
   {
     name: "trace-attribute-text",
-    guard: "Text of attributes cannot end its string in the JSON of a span.",
+    guard: "Text of attributes is escaped in the JSON of a span, unchanged.",
     file: "src/tracing/otlp-json.ts",
-    find: 'PLAIN.test(text) ? `"${text}"`',
-    replace: 'PLAIN.test(text) || true ? `"${text}"`',
+    find: "JSON.stringify(text.toWellFormed())",
+    replace: "JSON.stringify(text.slice(1).toWellFormed())",
     tests: ENCODED,
   },
 ];

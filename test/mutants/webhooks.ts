@@ -3,7 +3,7 @@ import { type Mutant, sqlFile } from "./mutant.ts";
 const CAUSES = ["test/postgres/webhooks/causes.test.ts"];
 const DELIVERY = ["test/postgres/webhooks/delivery.test.ts"];
 const OUTBOX = ["test/postgres/webhooks/outbox.test.ts"];
-const SENDER = ["test/outbound/webhook-sender.test.ts"];
+const SENDER = ["test/outbound/webhook-sender.test.ts", "test/outbound/address-guard.test.ts"];
 
 const QUEUE = "src/postgres/webhooks/webhook-queue.ts";
 const ENDPOINTS = "src/postgres/webhooks/webhook-endpoints.ts";

@@ -29,7 +29,7 @@ export class Customer {
   readonly answered: Answered[] = [];
   readonly #baseUrl: string;
   readonly #report: (attempt: Attempt) => void;
-  #open = true;
+  #buying = true;
   #playing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -49,7 +49,7 @@ export class Customer {
   }
 
   async drain(): Promise<void> {
-    this.#open = false;
+    this.#buying = false;
     await this.#playing;
   }
 
@@ -75,8 +75,9 @@ export class Customer {
   }
 
   async #play(): Promise<void> {
-    for (let number = 1; this.#open; number++) {
-      const key = `call-${number}`;
+    let number = 0;
+    while (this.#buying) {
+      const key = `call-${++number}`;
       const since = performance.now();
       for (;;) {
         const started = performance.now();

@@ -94,7 +94,9 @@ describe("counted usage", () => {
   it("changes no report, however many instances count at once", async () => {
     const before = [await usageOf(), await revenueOf()];
     const signal = new AbortController().signal;
-    await Promise.all(Array.from({ length: 4 }, () => new UsageCounter(instance.pool).count(signal)));
+    const counts = Array.from({ length: 4 }, () => new UsageCounter(instance.pool).count(signal));
+    const ended = await Promise.allSettled(counts);
+    expect(ended.map(({ status }) => status)).toEqual(Array(4).fill("fulfilled"));
     const rows = await countedRows();
     expect(rows.length).toBeGreaterThan(3);
     expect([await usageOf(), await revenueOf()]).toEqual(before);

@@ -111,6 +111,7 @@ describe("a delivery", () => {
     await deliver();
     expect(receiver.received).toHaveLength(1);
     const [webhook] = receiver.received;
+    expect(() => verified(secret, webhook!)).not.toThrow();
     expect(verified(secret, webhook!)).toMatchObject({
       type: "deposit.credited",
       data: { amount_usdc_microusd: 5_000_000 },
