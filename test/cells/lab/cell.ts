@@ -56,9 +56,9 @@ export class LabCell {
     return { ...this.#world.environment, CELL: String(this.number) };
   }
 
-  /** Accounts with 10 USDC and a key each. */
+  /** Accounts with 1,000 USDC and a key each. */
   async createAccounts(count: number): Promise<{ accountId: string; apiKey: string }[]> {
-    const args = ["accounts", "create", "--count", String(count), "--usdc", "10", "--json"];
+    const args = ["accounts", "create", "--count", String(count), "--usdc", "1000", "--json"];
     const { stdout, stderr } = await run(
       [...args, "--rate", "1000000", "--burst", "100000"],
       this.environment,

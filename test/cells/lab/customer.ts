@@ -66,7 +66,8 @@ export class Customer {
         body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      const body: unknown = await response.json();
+      // The router's own answers are no JSON.
+      const body: unknown = response.status === 200 ? await response.json() : await response.text();
       if (response.status !== 200) return { status: response.status };
       return { status: 200, receiptId: bought.parse(body).receipt.receipt_id };
     } catch {

@@ -162,7 +162,7 @@ export class CellLab {
       const { stdout } = await run(args, cell?.environment ?? {});
       const [, whole = "0", rest = "0"] = /"balance_usdc":"(-?\d+)(?:\.(\d+))?"/.exec(stdout) ?? [];
       const balance = BigInt(whole) * 1_000_000n + BigInt(rest.padEnd(6, "0"));
-      const expected = 10_000_000n - BigInt(customer.answered.length) * 1_000n;
+      const expected = 1_000_000_000n - BigInt(customer.answered.length) * 1_000n;
       if (balance !== expected)
         this.broken.push(`${customer.accountId}: has ${balance} micro-USD and should have ${expected}`);
     }
