@@ -93,7 +93,7 @@ export function newcomerFlow(getWorld: () => ConsoleWorld): void {
     });
     await to("Activity");
     const receipts = page.getByRole("table", { name: "Receipts" });
-    await receipts.getByText("Refunded", { exact: true }).waitFor();
+    await receipts.locator("tbody").getByText("Refunded", { exact: true }).waitFor();
 
     expect(await statementOf(page)).toEqual(await entriesOf(world, wallet.publicKey.toBase58()));
     expect(await world.violations()).toEqual([]);
@@ -115,7 +115,7 @@ export function newcomerFlow(getWorld: () => ConsoleWorld): void {
     await receipts.getByRole("button", { name: /^Refund/ }).click();
     await page.getByLabel("Reason").fill("The estimate was wrong");
     await page.getByRole("button", { name: "Refund $0.001" }).click();
-    await receipts.getByText("Refunded", { exact: true }).waitFor();
+    await receipts.locator("tbody").getByText("Refunded", { exact: true }).waitFor();
     await closeBrowser();
     return rows[0].receipt;
   }

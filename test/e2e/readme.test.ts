@@ -25,7 +25,7 @@ beforeAll(async () => {
     timeout: 60_000,
   });
   // The sandbox is active after its self-test; Python starts in nine seconds, on a busy machine in many more.
-  await vi.waitFor(async () => expect(await offered(), log).toContain("sandbox_execute"), {
+  await vi.waitFor(async () => expect(await sandboxCheck(), log).toBe("passed"), {
     timeout: 240_000,
     interval: 500,
   });
@@ -38,15 +38,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-/** Names of the active tools. */
-async function offered(): Promise<string[]> {
+async function sandboxCheck(): Promise<string> {
   const { base_url } = z
     .object({ base_url: z.string() })
     .parse(JSON.parse(readFileSync(path.join(folder, ".toolgate/dev.json"), "utf8")));
-  const { tools } = z
-    .object({ tools: z.array(z.object({ name: z.string(), status: z.string() })) })
-    .parse(await (await fetch(`${base_url}/mcp/capabilities`)).json());
-  return tools.filter(({ status }) => status === "active").map(({ name }) => name);
+  const { checks } = z
+    .object({ checks: z.object({ sandbox: z.string() }) })
+    .parse(await (await fetch(`${base_url}/readyz?verbose`)).json());
+  return checks.sandbox;
 }
 
 describe("docs/guides/clients.md", () => {

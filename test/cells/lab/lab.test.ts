@@ -30,7 +30,7 @@ describe("moves between cells", () => {
   );
 
   it.each([
-    ["--moves -1", /^--moves is a whole number from 0/],
+    ["--moves=-1", /^--moves is a whole number from 0/],
     ["--nothing", /^Unknown option '--nothing'; there are --moves,/],
   ])("the lab rejects %s with a one-line reason", async (options, line) => {
     const { code, output } = await command("node", ["test/cells/lab/main.ts", ...options.split(" ")]);
