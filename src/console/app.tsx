@@ -9,6 +9,7 @@ import { arePublicToolsOn, isPublicPath, PublicFrame } from "./public-frame.tsx"
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";
 import { SignedInProvider, useSessionQuery } from "./session.tsx";
+import { SignInFrame } from "./sign-in-frame.tsx";
 import { ButtonLink, EmptyState, ErrorNote, Page, Skeleton, Toasts } from "./ui/index.ts";
 import { WalletProvider } from "./wallet/wallet-provider.tsx";
 
@@ -61,7 +62,7 @@ function SessionContent() {
   if (data)
     return (
       <PageErrorBoundary location={location}>
-        <Suspense fallback={null}>
+        <Suspense fallback={<SignInFrame />}>
           <SignInPage />
         </Suspense>
       </PageErrorBoundary>

@@ -3,7 +3,7 @@ import Plot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { ChartTable } from "./chart/chart-table.tsx";
 import { plotData, plotOptions } from "./chart/plot.ts";
-import { useEffectiveTheme } from "./theme.ts";
+import { useEffectiveTheme } from "./use-theme.ts";
 
 /** Values of one tool, key or the like over time. */
 export interface ChartSeries {

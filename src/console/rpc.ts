@@ -94,6 +94,10 @@ const sessionKey = createConnectQueryKey({
   cardinality: "finite",
 });
 
+// The page was sent with the sign-in page in it, so the session is asked for while that is shown.
+if (document.querySelector("#root > .sign-in"))
+  queryClient.setQueryData(sessionKey, create(GetSessionResponseSchema), { updatedAt: 0 });
+
 /** Switches to another session, or to none, and clears all cached data of the previous one. */
 export function changeSession(now: MessageInitShape<typeof GetSessionResponseSchema>): void {
   sessionVersion++;

@@ -1,10 +1,7 @@
-import { useSyncExternalStore } from "react";
-
 /** The theme; `system` follows the operating system. */
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "toolgate-theme";
-const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 
 /** Returns the theme stored on this device, default `system`. */
@@ -40,25 +37,8 @@ export function selectTheme(theme: Theme): void {
   for (const listener of listeners) listener();
 }
 
-/** Returns the selected theme. */
-export function useTheme(): Theme {
-  return useSyncExternalStore(subscribe, selectedTheme);
-}
-
-/** Returns the resolved theme, for content that draws its own colours. */
-export function useEffectiveTheme(): "light" | "dark" {
-  return useSyncExternalStore(subscribe, () => {
-    const theme = selectedTheme();
-    if (theme !== "system") return theme;
-    return darkScheme.matches ? "dark" : "light";
-  });
-}
-
-function subscribe(listener: () => void): () => void {
+/** Calls the listener after each selection. @returns the end of it */
+export function onThemeSelected(listener: () => void): () => void {
   listeners.add(listener);
-  darkScheme.addEventListener("change", listener);
-  return () => {
-    listeners.delete(listener);
-    darkScheme.removeEventListener("change", listener);
-  };
+  return () => void listeners.delete(listener);
 }

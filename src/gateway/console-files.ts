@@ -6,6 +6,7 @@ import { readBuiltFiles } from "../transport/console-server/built-files.ts";
 import { isLoopback } from "../transport/http/origin-policy.ts";
 import { ConsoleFiles, type ConsoleFilesOptions } from "../transport/console-server/console-files.ts";
 import type { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
+import { tokenFromCookie } from "../transport/console-server/cookie.ts";
 import { DevWallet } from "../transport/console-server/dev-wallet.ts";
 
 /** Output folder of `npm run build:console`. */
@@ -44,6 +45,8 @@ export function openConsoleFiles(settings: ConsoleFilesSettings): ConsoleFiles {
   return new ConsoleFiles({
     files,
     https: () => origin.url.protocol === "https:",
+    hasSession: (cookie) =>
+      origin.cookie !== undefined && tokenFromCookie(cookie, origin.cookie) !== undefined,
     publicTools: config.CONSOLE_PUBLIC_TOOLS === "on",
     devFiles: devConsole?.files,
     devWallet: devConsole && isLocalOnly(config) ? new DevWallet(devConsole.wallet, origin) : undefined,

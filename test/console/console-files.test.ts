@@ -173,6 +173,38 @@ describe("console response headers", () => {
   });
 });
 
+describe("sign-in page", () => {
+  const heading = "Sign in with your wallet</h1>";
+  const session = { cookie: `toolgate_session=${"a".repeat(43)}` };
+
+  async function shown(headers: Record<string, string>, { ask } = server, target = "/console/keys") {
+    const { body, headers: answered } = await ask(target, headers);
+    expect(answered.vary).toBe("Accept-Encoding, Cookie, Sec-Fetch-Site");
+    return body.toString().includes(heading);
+  }
+
+  it("is in the HTML for visitors without a session only", async () => {
+    expect(await shown({})).toBe(true);
+    expect(await shown({ cookie: "other=1; toolgate_session=short" })).toBe(true);
+    expect(await shown(session)).toBe(false);
+    const [stranger, account] = [await server.ask("/console/"), await server.ask("/console/", session)];
+    expect(stranger.headers.etag).not.toBe(account.headers.etag);
+  });
+
+  it("is not when another site leads here: browsers leave out the cookie then", async () => {
+    expect(await shown({ "sec-fetch-site": "cross-site" })).toBe(false);
+    expect(await shown({ "sec-fetch-site": "none" })).toBe(true);
+  });
+
+  it("is not at the tools when they are shown without a sign-in", async () => {
+    const open = await serve({ config: { HOST: "127.0.0.1", CONSOLE_PUBLIC_TOOLS: "on" } });
+    expect(await shown({}, open, "/console/tools/vram_estimate")).toBe(false);
+    expect(await shown({}, open)).toBe(true);
+    expect(await shown({}, server, "/console/tools")).toBe(true);
+    open.close();
+  });
+});
+
 describe("tools without a sign-in", () => {
   it("are marked on the page only when the operator turns them on", async () => {
     const mark = "toolgate-public-tools";

@@ -3,8 +3,8 @@ import { createClient } from "@connectrpc/connect";
 import type { Wallet } from "@wallet-standard/base";
 import { useEffect, useState } from "react";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { Brand } from "../brand.tsx";
 import { changeSession, hasSessionExpired } from "../rpc.ts";
+import { SignInFrame } from "../sign-in-frame.tsx";
 import { Button, Checkbox, ErrorNote, Note } from "../ui/index.ts";
 import { signInWithMessage, signInWithTransaction } from "../wallet/sign-in.ts";
 import { WalletButtons } from "../wallet/wallet-buttons.tsx";
@@ -20,28 +20,17 @@ export function SignInPage() {
     document.title = "Sign in · Toolgate";
   }, []);
   return (
-    <main className="sign-in">
-      <Brand />
-      <section className="sign-in-box" aria-labelledby="sign-in-title">
-        <div>
-          <h1 id="sign-in-title">Sign in with your wallet</h1>
-          <p className="lead">
-            Your Solana wallet is your account. You sign a short message to prove that you own it. Signing is
-            free and moves no funds.
-          </p>
-        </div>
-        {ended && <Note title="Your session has ended">Sign in again to return to the same page.</Note>}
-        <WalletButtons busy={busy} onChoose={(wallet) => void signIn(wallet, ledger)} />
-        <SignInError error={error} unable={unable} onTransaction={(wallet) => void signIn(wallet, true)} />
-        <Checkbox
-          label="My wallet is a Ledger, or cannot sign messages"
-          hint="You sign a transaction that contains the message. It is never submitted."
-          checked={ledger}
-          onChange={(event) => setLedger(event.target.checked)}
-        />
-      </section>
-      <Help />
-    </main>
+    <SignInFrame below={<Help />}>
+      {ended && <Note title="Your session has ended">Sign in again to return to the same page.</Note>}
+      <WalletButtons busy={busy} onChoose={(wallet) => void signIn(wallet, ledger)} />
+      <SignInError error={error} unable={unable} onTransaction={(wallet) => void signIn(wallet, true)} />
+      <Checkbox
+        label="My wallet is a Ledger, or cannot sign messages"
+        hint="You sign a transaction that contains the message. It is never submitted."
+        checked={ledger}
+        onChange={(event) => setLedger(event.target.checked)}
+      />
+    </SignInFrame>
   );
 }
 

@@ -36,8 +36,10 @@ export function WalletButtons({
 function NoWallet() {
   return (
     <Note title="No Solana wallet found in this browser">
-      Install one, such as Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app). It
-      appears here automatically. On a phone, open this page in the wallet's built-in browser.
+      <p>
+        Install Phantom (phantom.com), Solflare (solflare.com) or Backpack (backpack.app); it appears here.
+      </p>
+      <p>On a phone, open this page in the wallet's own browser.</p>
     </Note>
   );
 }

@@ -1,8 +1,10 @@
 import path from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { chunkGroups } from "./chunks.ts";
 import { compressed } from "./compressed.ts";
 import { SOURCES } from "./places.ts";
+import { firstPages } from "./first-pages.ts";
 
 /**
  * How the console becomes files for browsers. No script and no style is inline: the page's policy allows
@@ -13,7 +15,7 @@ export default defineConfig({
   base: "/console/",
   // Do not serve Vite's default public folder.
   publicDir: false,
-  plugins: [react(), compressed()],
+  plugins: [react(), firstPages(), compressed()],
   logLevel: "warn",
   clearScreen: false,
   resolve: {
@@ -38,6 +40,6 @@ export default defineConfig({
     // One small sheet: a page's own sheet would shift its layout, and could not be loaded again after a
     // failure.
     cssCodeSplit: false,
-    reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: { groups: chunkGroups() } } },
   },
 });

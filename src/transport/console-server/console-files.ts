@@ -35,6 +35,8 @@ export interface ConsoleFilesOptions {
   readonly files: BuiltFiles | undefined;
   /** Whether the console is served over https; available after the servers listen. */
   readonly https: () => boolean;
+  /** Whether a Cookie header names a session, valid or not. */
+  readonly hasSession: (cookie: string | undefined) => boolean;
   /** Set in development only. */
   readonly devWallet?: DevWallet | undefined;
   /** Whether the page shows the tools without a sign-in. */
@@ -47,13 +49,15 @@ export interface ConsoleFilesOptions {
 export class ConsoleFiles {
   readonly #options: ConsoleFilesOptions;
   readonly #page: BuiltFile | undefined;
+  readonly #signInPage: BuiltFile | undefined;
 
   constructor(options: ConsoleFilesOptions) {
     this.#options = options;
     const { files, devWallet, publicTools = false } = options;
     const marks = (devWallet ? DEV_WALLET_MARK : "") + (publicTools ? PUBLIC_TOOLS_MARK : "");
-    const page = files?.get("index.html");
-    this.#page = page && marks !== "" ? withInHead(page, marks) : page;
+    const marked = (page: BuiltFile | undefined) => (page && marks !== "" ? withInHead(page, marks) : page);
+    this.#page = marked(files?.get("index.html"));
+    this.#signInPage = marked(files?.get("sign-in.html"));
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
@@ -72,15 +76,19 @@ export class ConsoleFiles {
       return this.#options.devWallet.handle(request, response);
     if (this.#options.devFiles) return this.#options.devFiles.handle(request, response);
     if (!this.#options.files) return plain(response, 503, NOT_BUILT);
-    const file = this.#fileOf(name);
+    const file = isPageName(name) ? this.#pageFor(name, request) : this.#options.files.get(name);
     if (file) serve(file, request, response);
     else plain(response, 404, "No file matches this path.\n");
   }
 
-  /** Returns the named file, or the page for client-side routes, which have no extension. */
-  #fileOf(name: string): BuiltFile | undefined {
-    if (name === "" || name === "index.html" || /(?:^|\/)[^./]*$/.test(name)) return this.#page;
-    return this.#options.files?.get(name);
+  /**
+   * Returns the sign-in page when there surely is no session. Browsers leave out a strict cookie when another
+   * site leads here.
+   */
+  #pageFor(name: string, { headers }: IncomingMessage): BuiltFile | undefined {
+    const isUnsure = headers["sec-fetch-site"] === "cross-site";
+    const isPublic = this.#options.publicTools === true && /^tools(?:\/|$)/.test(name);
+    return isUnsure || isPublic || this.#options.hasSession(headers.cookie) ? this.#page : this.#signInPage;
   }
 
   #securityHeaders(): OutgoingHttpHeaders {
@@ -95,11 +103,16 @@ export class ConsoleFiles {
   }
 }
 
+/** Whether the name is a page's: client-side routes have no extension. */
+function isPageName(name: string): boolean {
+  return name === "index.html" || name === "sign-in.html" || /(?:^|\/)[^./]*$/.test(name);
+}
+
 function serve(file: BuiltFile, { headers }: IncomingMessage, response: ServerResponse): void {
   const coding = chosenCoding(headers["accept-encoding"], file);
   const etag = `"${file.etag}${coding === "identity" ? "" : `-${coding}`}"`;
   response.setHeader("ETag", etag);
-  response.setHeader("Vary", "Accept-Encoding");
+  response.setHeader("Vary", file.hashed ? "Accept-Encoding" : "Accept-Encoding, Cookie, Sec-Fetch-Site");
   response.setHeader("Cache-Control", file.hashed ? "public, max-age=31536000, immutable" : "no-cache");
   if (hasVersion(headers["if-none-match"], etag)) {
     response.writeHead(304).end();

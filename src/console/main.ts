@@ -1,0 +1,21 @@
+import { applyTheme, selectedTheme } from "./theme.ts";
+import "./styles/index.css";
+
+applyTheme(selectedTheme());
+const root = document.querySelector("#root");
+if (root) {
+  if (root.firstElementChild) await painted();
+  const { start } = await import("./start.tsx");
+  start(root);
+}
+
+/**
+ * Resolves when the browser has shown what the page came with: the other scripts take longer than that. A tab
+ * in the background is not shown.
+ */
+function painted(): Promise<void> {
+  return new Promise((resolve) => {
+    new PerformanceObserver(() => resolve()).observe({ type: "paint", buffered: true });
+    setTimeout(resolve, 500);
+  });
+}
