@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
 import { z } from "zod";
 
 const bought = z.object({ receipt: z.object({ receipt_id: z.string() }) });
@@ -11,6 +12,13 @@ const TIMEOUT_MS = 10_000;
 export interface Answered {
   readonly key: string;
   readonly receiptId: string;
+}
+
+interface Answer {
+  /** 0 without an answer. */
+  readonly status: number;
+  readonly receiptId?: string;
+  readonly error?: string;
 }
 
 /** What happened to a call. */
@@ -53,8 +61,8 @@ export class Customer {
     await this.#playing;
   }
 
-  /** Sends a call; undefined unless it is answered. */
-  async send(key: string, baseUrl = this.#baseUrl): Promise<{ status: number; receiptId?: string }> {
+  /** Sends a call once. */
+  async send(key: string, baseUrl = this.#baseUrl): Promise<Answer> {
     try {
       const response = await fetch(`${baseUrl}/v1/mcp/tools/call`, {
         method: "POST",
@@ -70,8 +78,8 @@ export class Customer {
       const body: unknown = response.status === 200 ? await response.json() : await response.text();
       if (response.status !== 200) return { status: response.status };
       return { status: 200, receiptId: bought.parse(body).receipt.receipt_id };
-    } catch {
-      return { status: 0 };
+    } catch (error) {
+      return { status: 0, error: inspect(error) };
     }
   }
 
