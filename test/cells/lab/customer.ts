@@ -23,9 +23,16 @@ interface Answer {
 
 /** What happened to a call. */
 export interface Attempt {
-  readonly customer: Customer;
   readonly ms: number;
   readonly status: number;
+  /** Whether the account stayed in a cell that worked. */
+  readonly bystander: boolean;
+}
+
+interface CustomerOptions {
+  readonly report: (attempt: Attempt) => void;
+  /** The cell that has the account now; undefined if none has, or the cell is down. */
+  readonly workingCell: (customer: Customer) => number | undefined;
 }
 
 /** Buys one call after the other through the router, and repeats each until it is answered. */
@@ -36,18 +43,18 @@ export class Customer {
   cell: number | undefined;
   readonly answered: Answered[] = [];
   readonly #baseUrl: string;
-  readonly #report: (attempt: Attempt) => void;
+  readonly #options: CustomerOptions;
   #buying = true;
   #playing: Promise<void> = Promise.resolve();
 
   constructor(
     account: { accountId: string; apiKey: string; cell: number },
     baseUrl: string,
-    report: (attempt: Attempt) => void,
+    options: CustomerOptions,
   ) {
     ({ accountId: this.accountId, apiKey: this.apiKey, cell: this.cell } = account);
     this.#baseUrl = baseUrl;
-    this.#report = report;
+    this.#options = options;
   }
 
   begin(): void {
@@ -84,14 +91,16 @@ export class Customer {
   }
 
   async #play(): Promise<void> {
+    const { report, workingCell } = this.#options;
     let number = 0;
     while (this.#buying) {
       const key = `call-${++number}`;
       const since = performance.now();
       for (;;) {
-        const started = performance.now();
+        const [started, cell] = [performance.now(), workingCell(this)];
         const { status, receiptId } = await this.send(key);
-        this.#report({ customer: this, ms: performance.now() - started, status });
+        const bystander = cell !== undefined && cell === workingCell(this);
+        report({ ms: performance.now() - started, status, bystander });
         if (receiptId !== undefined) {
           this.answered.push({ key, receiptId });
           break;

@@ -20,7 +20,7 @@ const TOGETHER = 4;
 
 /** Three cells, their router and customers. */
 export class CellLab {
-  readonly attempts: (Attempt & { readonly phase: string; readonly bystander: boolean })[] = [];
+  readonly attempts: (Attempt & { readonly phase: string })[] = [];
   readonly broken: string[] = [];
   customers: Customer[] = [];
   moved = 0;
@@ -56,13 +56,14 @@ export class CellLab {
       this.#cells.push(cell);
     }
     this.#router = await startCellRouter(program, { http, grpc, cells: addresses }, this.#routerFolder);
+    const options = {
+      report: (attempt: Attempt) => void this.attempts.push({ ...attempt, phase: this.#phase }),
+      workingCell: ({ cell }: Customer) => (cell === this.#struck ? undefined : cell),
+    };
     for (const cell of this.#cells) {
       const accounts = await cell.createAccounts(customers);
       this.customers.push(
-        ...accounts.map(
-          (account) =>
-            new Customer({ ...account, cell: cell.number }, this.#baseUrl, (tried) => this.#note(tried)),
-        ),
+        ...accounts.map((account) => new Customer({ ...account, cell: cell.number }, this.#baseUrl, options)),
       );
     }
   }
@@ -176,11 +177,5 @@ export class CellLab {
     const settings = { CELL_DATABASE_URLS, SOLANA_RPC_URLS: this.#cells[0]?.rpcUrl ?? "" };
     const { exitCode, stdout, stderr } = await run(args, settings);
     if (exitCode !== 0) this.broken.push(`${args.join(" ")}: exit code ${exitCode}: ${stdout}${stderr}`);
-  }
-
-  #note(attempt: Attempt): void {
-    const { cell } = attempt.customer;
-    const bystander = cell !== undefined && cell !== this.#struck;
-    this.attempts.push({ ...attempt, phase: this.#phase, bystander });
   }
 }

@@ -40,4 +40,6 @@ try {
 }
 const report = reportOf(lab, { seed, seconds: Math.round((performance.now() - began) / 1_000) });
 process.stdout.write(`${json ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
-process.exit(stop.exitCode() ?? (report.broken.length === 0 && report.noticed === 0 ? 0 : 1));
+process.exit(
+  stop.exitCode() ?? (report.broken.length === 0 && Object.keys(report.noticed).length === 0 ? 0 : 1),
+);
