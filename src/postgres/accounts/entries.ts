@@ -1,5 +1,6 @@
 import type { Entry, EntryKind, StatementRow } from "../../app/accounts/statements.ts";
 import { paymentOfRef, referenceText } from "../database/payment-keys.ts";
+import { PAGE_ACCOUNT } from "../database/pages.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 import { SETTLED_AFTER } from "../database/entry-ids.ts";
 
@@ -36,7 +37,8 @@ const UP_TO = entriesBetween("<=");
 /** Before entry $2, newest first, along the index of each side (see pages.ts). */
 const newestBefore = (limit: string, condition = "true") => {
   const sides = unionOf(
-    ({ holder, entries }) => `(${entries} and (${holder}, id) < ($1, $2) and ${holder} >= $1 and ${condition}
+    ({ holder, entries }) => `(${entries} and (${holder}, id) < (${PAGE_ACCOUNT}, $2)
+      and ${holder} >= ${PAGE_ACCOUNT} and ${condition}
       order by ${holder} desc, id desc limit ${limit})`,
   );
   return /* sql */ `select * from (${sides}) side order by id desc limit ${limit}`;
@@ -81,7 +83,8 @@ const asExported = (entries: string) => /* sql */ `
 
 /** Oldest first, along the index of each side. */
 const PAGE_AFTER = unionOf(
-  ({ holder, entries }) => `(${entries} and (${holder}, id) > ($1, $2) and ${holder} <= $1 and id <= $3
+  ({ holder, entries }) => `(${entries} and (${holder}, id) > (${PAGE_ACCOUNT}, $2)
+    and ${holder} <= ${PAGE_ACCOUNT} and id <= $3
     order by ${holder}, id limit $4)`,
 );
 

@@ -13,6 +13,12 @@ export const SCAN_LIMIT = 2_000;
  * large share of the rows, and read the rows of all others too.
  */
 
+/**
+ * Account $1 and cursor $2 in those conditions. The planner must not see their values: for the first and last
+ * accounts, and near the end, it expects few rows then, and reads and sorts all that there are.
+ */
+export const [PAGE_ACCOUNT, PAGE_BEFORE] = ["(select $1::uuid)", "(select $2::uuid)"];
+
 /** A row of a filtered page, or nulls on an empty page, with the last scanned row if more may follow. */
 export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 

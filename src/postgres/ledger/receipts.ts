@@ -9,13 +9,22 @@ import { ArchivedRows } from "../archived/archived-rows.ts";
 import { queryBeside } from "../archived/beside-tables.ts";
 import { archivedRowsOf } from "../archived/page-rows.ts";
 import { readCursor } from "../database/cursor.ts";
-import { filteredPageOf, filterValues, OUTCOME, SCAN_LIMIT, type FilteredRow } from "../database/pages.ts";
+import {
+  filteredPageOf,
+  filterValues,
+  OUTCOME,
+  PAGE_ACCOUNT,
+  PAGE_BEFORE,
+  SCAN_LIMIT,
+  type FilteredRow,
+} from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
 
 /** Conditions per status. The rare statuses start from the transfer that caused them. */
 const PICKS: Record<ReceiptStatus, string> = {
-  final: "status = 'final'",
+  // As PostgreSQL expects it: nearly all are.
+  final: "status not in ('refunded', 'reversed')",
   refunded: `status = 'refunded' and run_id = any (array(
                select encode(ref, 'hex')::uuid from transfer where kind = 'refund' and credit = $1))`,
   reversed: `status = 'reversed' and run_id = any (array(
@@ -27,9 +36,10 @@ const PICKS: Record<ReceiptStatus, string> = {
 };
 
 /** Conditions along the index (see pages.ts): before receipt $2; among identifiers from $8 to $9. */
-const BEFORE = "(account_id, id) < ($1, $2) and account_id >= $1";
+const BEFORE = `(account_id, id) < (${PAGE_ACCOUNT}, $2) and account_id >= ${PAGE_ACCOUNT}`;
 const AMONG =
-  "(account_id, id) <= ($1, least($2::uuid, $9::uuid)) and (account_id, id) >= ($1, $8) and id < $2";
+  `(account_id, id) <= (${PAGE_ACCOUNT}, least($2::uuid, $9::uuid)) ` +
+  `and (account_id, id) >= (${PAGE_ACCOUNT}, $8) and id < ${PAGE_BEFORE}`;
 const NEWEST = "account_id desc, id desc";
 
 /** Condition on a scanned receipt. */

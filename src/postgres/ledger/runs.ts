@@ -11,7 +11,15 @@ import { queryBeside } from "../archived/beside-tables.ts";
 import { archivedRowsOf } from "../archived/page-rows.ts";
 import { readCursor } from "../database/cursor.ts";
 import { errorCodeOf } from "./error-codes.ts";
-import { filteredPageOf, filterValues, OUTCOME, SCAN_LIMIT, type FilteredRow } from "../database/pages.ts";
+import {
+  filteredPageOf,
+  filterValues,
+  OUTCOME,
+  PAGE_ACCOUNT,
+  PAGE_BEFORE,
+  SCAN_LIMIT,
+  type FilteredRow,
+} from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
@@ -70,10 +78,10 @@ interface Along {
 }
 
 const ALL: Along = {
-  before: "(run.account_id, run.id) < ($1, $2) and run.account_id >= $1",
+  before: `(run.account_id, run.id) < (${PAGE_ACCOUNT}, $2) and run.account_id >= ${PAGE_ACCOUNT}`,
   among:
-    "(run.account_id, run.id) <= ($1, least($2::uuid, $9::uuid)) and (run.account_id, run.id) >= ($1, " +
-    "$8) and run.id < $2",
+    `(run.account_id, run.id) <= (${PAGE_ACCOUNT}, least($2::uuid, $9::uuid)) ` +
+    `and (run.account_id, run.id) >= (${PAGE_ACCOUNT}, $8) and run.id < ${PAGE_BEFORE}`,
   newest: "run.account_id desc, run.id desc",
 };
 
