@@ -20,7 +20,7 @@ begin
   cross join lateral (
     select parent || to_char(month, '_YYYY_MM'), partition_bound(month), partition_bound(over)
   ) partition (name, low, high)
-  -- Not to_regclass(), which does not see what another transaction made since this session first looked.
+  -- Not to_regclass(), which does not see what another transaction made since this connection first looked.
   where not exists (select from pg_class where relname = name and relnamespace = 'public'::regnamespace)
   order by month, parent limit 1;
   if missing.name is not null then
