@@ -27,9 +27,26 @@ export function samplerOf(name: SamplerName, ratio: number): Sampler {
   }
 }
 
-/** The same for a trace at every service (OpenTelemetry's SDK for JavaScript combines the words by XOR). */
+/** Hex digits of a word; a trace's id has four. */
+const DIGITS = 8;
+
+/**
+ * Compares the words of the id, combined by XOR, with the ratio as OpenTelemetry's SDK for JavaScript does: a
+ * trace is sampled at every service or at none. The first digit decides all but one in sixteen.
+ */
 function isInRatio(traceId: string, ratio: number): boolean {
-  const word = (at: number) => Number.parseInt(traceId.slice(at, at + 8), 16);
-  const combined = (word(0) ^ word(8) ^ word(16) ^ word(24)) >>> 0;
-  return ratio === 1 || combined < Math.floor(ratio * 0xffff_ffff);
+  if (ratio === 1) return true;
+  const limit = Math.floor(ratio * 0xffff_ffff);
+  for (let at = 0; at < DIGITS; at++) {
+    let digit = 0;
+    for (let from = at; from < traceId.length; from += DIGITS) digit ^= valueOf(traceId.charCodeAt(from));
+    const ofLimit = (limit >>> (4 * (DIGITS - 1 - at))) & 0xf;
+    if (digit !== ofLimit) return digit < ofLimit;
+  }
+  return false;
+}
+
+/** The value of a lower-case hex digit, whose letters follow on `a` (0x61). */
+function valueOf(code: number): number {
+  return code < 0x61 ? code - 0x30 : code - 0x57;
 }

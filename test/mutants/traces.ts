@@ -5,6 +5,14 @@ const ENCODED = ["test/gateway/otlp-json.test.ts"];
 /** Traces of callers, and what waits for a collector. */
 export const TRACES: readonly Mutant[] = [
   {
+    name: "trace-ratio",
+    guard: "A trace is sampled here exactly if other services sample it at the same ratio.",
+    file: "src/tracing/sampler.ts",
+    find: "if (digit !== ofLimit) return digit < ofLimit;",
+    replace: "if (digit !== ofLimit) return digit <= ofLimit + 1;",
+    tests: ["test/gateway/sampler.test.ts"],
+  },
+  {
     name: "trace-state-members",
     guard: "Only well-formed members of a caller's tracestate are passed on.",
     file: "src/tracing/trace-context.ts",
