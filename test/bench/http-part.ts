@@ -1,13 +1,14 @@
 import type { Bench, HttpTarget } from "./bench.ts";
 import { callOnce, PAID_CALL, toolCallRequest } from "./http-request.ts";
-import { compare, type Side } from "./measure.ts";
+import { compare, type Comparison, type Ratio, type Side } from "./measure.ts";
+import { observationCost } from "./observation-cost.ts";
 import { cpuLine, throughputLine, type Line } from "./report.ts";
 import { x402Peer } from "./x402-part.ts";
 
 const CONNECTIONS = 64;
 const PEER = "node:http + JSON";
-/** Limit of the log's share of a call's cost, and of traces' of every tenth call. */
-const [OF_LOGGING, OF_TRACING] = [1.05, 1.05];
+/** Limit of the log's share of a call's cost, of metrics', and of traces' of every tenth call. */
+const [OF_LOGGING, OF_METRICS, OF_TRACING] = [1.05, 1.03, 1.05];
 /** And of the sandbox's while it proves itself. */
 const OF_SANDBOX = 1.1;
 
@@ -44,14 +45,33 @@ export async function echo(bench: Bench): Promise<Line[]> {
     OTEL_TRACES_SAMPLER: "traceidratio",
     OTEL_TRACES_SAMPLER_ARG: "0.1",
   };
-  const traced = await compare(started(tracing), started({}), plan);
+  const counted = await observationCost(world, { METRICS_PORT: "0" }, plan);
+  const traced = await observationCost(world, tracing, plan);
   const proving = await compare(started({ SANDBOX_ISOLATION: "auto" }), started({}), plan);
   return [
     ...cpuLine("HTTP echo", echoes, PEER, 1.5),
     throughputLine("HTTP echo", echoes, PEER, 0.65),
     ...cpuLine("HTTP echo with LOG_LEVEL=info", loud, "LOG_LEVEL=error", OF_LOGGING),
-    ...cpuLine("HTTP echo, one in ten traced", traced, "no traces", OF_TRACING),
+    ...observationLine("HTTP echo with METRICS_PORT", counted, echoes, OF_METRICS),
+    ...observationLine("HTTP echo, one in ten traced", traced, echoes, OF_TRACING),
     ...cpuLine("HTTP echo while the sandbox starts", proving, "sandbox off", OF_SANDBOX),
+  ];
+}
+
+/** What reports add to a call; no line where its CPU time could not be measured. */
+function observationLine(measure: string, added: Ratio, { gatewayCpu }: Comparison, atMost: number): Line[] {
+  if (!gatewayCpu) return [];
+  const { median: call } = gatewayCpu;
+  const ratioOf = (micros: number) => 1 + micros / call;
+  return [
+    {
+      measure: `${measure}: server CPU per call`,
+      gateway: `+ ${added.median.toFixed(1)} us`,
+      peer: `HTTP echo ${call.toFixed(0)} us`,
+      value: ratioOf(added.median),
+      range: { least: ratioOf(added.range.least), most: ratioOf(added.range.most) },
+      bar: { atMost },
+    },
   ];
 }
 

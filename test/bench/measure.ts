@@ -104,20 +104,21 @@ export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Prom
   return {
     gateway: medianRate(pairs.map((pair) => pair.gateway)),
     peer: medianRate(pairs.map((pair) => pair.peer)),
-    throughputRatio: overRounds(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)) ?? NONE,
-    cpuRatio: overRounds(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
-    gatewayCpu: overRounds(pairs.flatMap((pair) => pair.gateway.cpuMicros ?? [])),
-    p99Ratio: overRounds(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
+    throughputRatio: overRounds(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)),
+    cpuRatio: ifAny(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
+    gatewayCpu: ifAny(pairs.flatMap((pair) => pair.gateway.cpuMicros ?? [])),
+    p99Ratio: ifAny(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
   };
 }
 
-const NONE: Ratio = { median: Number.NaN, range: { least: Number.NaN, most: Number.NaN } };
+/** Figures of at least one round. */
+export function overRounds(figures: readonly number[]): Ratio {
+  const range = { least: Math.min(...figures), most: Math.max(...figures) };
+  return { median: median(figures) ?? Number.NaN, range };
+}
 
-function overRounds(ratios: readonly number[]): Ratio | undefined {
-  const middle = median(ratios);
-  return middle === undefined
-    ? undefined
-    : { median: middle, range: { least: Math.min(...ratios), most: Math.max(...ratios) } };
+function ifAny(figures: readonly number[]): Ratio | undefined {
+  return figures.length === 0 ? undefined : overRounds(figures);
 }
 
 /** The middle value, or the mean of the middle two; undefined of nothing. */
