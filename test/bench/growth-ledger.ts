@@ -50,6 +50,8 @@ async function useLedger(url: string, transfers: number, accounts: number): Prom
      returning account_id, key`,
   );
   const replays = rows.slice(0, REPLAYS);
+  // Gateways would count it beside the measurement.
+  await query(url, "update usage_mark set counted_to = date_bin('15 minutes', now(), '2026-01-01Z')");
   const owners = new Set([...holders, ...replays.map(({ account_id }) => filledNumber(account_id))]);
   const keys = await giveKeys(url, [...owners]);
   const keyOf = (account: number) => keys.get(account) ?? "";

@@ -1,5 +1,6 @@
 import { auditAndSeal } from "../../src/postgres/operations/audit-database.ts";
 import type { Bench } from "./bench.ts";
+import { archiveFirstMonth, type Archived } from "./growth-archive.ts";
 import { growLedger, type GrownLedger } from "./growth-ledger.ts";
 import { operationsFor, type Operation } from "./growth-questions.ts";
 import type { LoadProcess } from "./load.ts";
@@ -57,7 +58,14 @@ async function growthOf(
       lines.push(...latencyLines(question.name, ledgers, await medians(sides, plan.rounds)));
     }
     const later = await audited(ledgers, signal);
-    return [...lines, ...firstAudits(ledgers, first), ...laterAudits(ledgers, later)];
+    const archived: Archived[] = [];
+    for (const { url } of ledgers) archived.push(await archiveFirstMonth(url));
+    return [
+      ...lines,
+      ...firstAudits(ledgers, first),
+      ...laterAudits(ledgers, later),
+      ...archives(ledgers, archived),
+    ];
   } finally {
     await Promise.allSettled(grown.map(({ gateway }) => gateway.server.stop()));
   }
@@ -152,6 +160,20 @@ function laterAudits(ledgers: readonly GrownLedger[], seconds: readonly number[]
     peer: `${LATER_AUDIT_S} s`,
     value: (seconds[n] ?? Number.NaN) / LATER_AUDIT_S,
     bar: { atMost: 1 },
+  }));
+}
+
+/** Time per row of a month, compared with the smallest ledger. */
+function archives(ledgers: readonly GrownLedger[], [smallest, ...larger]: readonly Archived[]): Line[] {
+  if (!smallest) return [];
+  const described = ({ rows, seconds }: Archived) =>
+    `${rows.toLocaleString("en")} rows in ${seconds.toFixed(1)} s`;
+  return larger.map((one, n) => ({
+    measure: `archive of a month, ${sized(ledgers[n + 1]?.transfers ?? Number.NaN)}: time per row`,
+    gateway: described(one),
+    peer: described(smallest),
+    value: one.seconds / one.rows / (smallest.seconds / smallest.rows),
+    bar: { atMost: BAR },
   }));
 }
 

@@ -11,6 +11,7 @@ const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
  */
 const FILLING = `
   set synchronous_commit = off;
+  set timezone = 'UTC';
   set session_replication_role = replica;
   set enable_nestloop = off;
   set work_mem = '256MB';
@@ -29,7 +30,8 @@ export async function fillLedger(url: string, transfers: number, accounts?: numb
   try {
     await client.query(FILLING);
     const indexes = await dropIndexes(client);
-    for (const statement of [...rows(shares), ...books(shares), ...indexes]) await client.query(statement);
+    const statements = [MONTHS, ...rows(shares), ...books(shares), ...indexes];
+    for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
   }
@@ -117,14 +119,25 @@ const holder = (n: string, { accounts, holders }: Pick<Shares, "accounts" | "hol
 /** Ascending identifiers, like real ones. */
 const id = (kind: number, n: string) =>
   `(lpad(to_hex(${kind}), 8, '0') || lpad(to_hex(${n}), 24, '0'))::uuid`;
-const run = id(2, "n");
 const signature = "sha512(int8send(n))";
 const fingerprint = "sha256(int8send(n))";
 const quote = `'qt_' || encode(${signature}, 'hex')`;
 const depositUuid = "lpad(to_hex(n), 32, '0')";
 const key = "'key:' || n";
 const price = "(1000 + n % 1000)";
-const at = "timestamptz '2026-01-01' + n * interval '2 seconds'";
+const FIRST = "timestamptz '2026-01-01'";
+const at = `(${FIRST} + n * interval '1 second')`;
+/** UUIDv7, so that each run lies in the partition of its month. */
+const runAt = (time: string) =>
+  `(lpad(to_hex((extract(epoch from ${time}) * 1000)::bigint), 12, '0') || '70008000'
+    || lpad(to_hex(n), 12, '0'))::uuid`;
+/** The partitions that gateways would have made. */
+const MONTHS = `
+  select partition_attach(parent, name, partition_bound(month), partition_bound(month + interval '1 month'))
+  from generate_series(${FIRST}, now(), interval '1 month') month,
+    (values ('run'), ('receipt')) large (parent),
+    lateral (select parent || to_char(month, '_YYYY_MM')) month_of (name)
+  where to_regclass(name) is null`;
 const token = "sha256('the token account')";
 /** Every account has a key with the same identifier; every third has a daily limit of a million USD. */
 const limited = (uuid: string) => `case when get_byte(uuid_send(${uuid}), 15) % 3 = 0 then 1000000000000 end`;
@@ -162,6 +175,9 @@ function rows({
   const status =
     `case when n <= ${charges} then 'completed' when n <= ${failed} then 'failed' when n <= ${free} ` +
     "then 'completed' else 'active' end";
+  // Those that run started just now.
+  const startedAt = `case when n <= ${free} then ${at} else timestamptz '${new Date().toISOString()}' end`;
+  const run = runAt(startedAt);
   const claimed = `(${paid} or n % 3 = 0)`;
   const calls = `generate_series(1, ${free + 100}) n`;
   return [
@@ -201,13 +217,14 @@ function rows({
      select id, id, sha256(wallet::bytea), '', '', '{${SCOPES.join(",")}}' from account`,
     `insert into run (id, account_id, key_id, started_at, tool, status, lease_until, price,
         claim_key, quote_id, step_id, network, reference, paid_by, created_at)
-     select ${run}, ${account}, ${account}, ${at}, 'vram_estimate', ${status}, 'infinity',
+     select ${run}, ${account}, ${account}, ${startedAt}, 'vram_estimate', ${status},
+            case when n <= ${free} then ${startedAt} + interval '1 minute' else 'infinity' end,
             case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid}
               then 'step_' || n end,
             case when ${paid} then '${NETWORK}' end, case when ${paid} then ${signature} end, case when
               ${relayed} then 'gasless' when ${paid}
-              then 'transfer' else 'balance' end, ${at} from ${calls}`,
+              then 'transfer' else 'balance' end, ${startedAt} from ${calls}`,
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
      select ${account}, ${key}, ${fingerprint}, case ${status} when 'completed' then 'done' when 'failed'
        then 'retryable' else 'running' end,

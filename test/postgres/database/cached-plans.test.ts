@@ -51,14 +51,6 @@ beforeAll(async () => {
        end loop;
      end $$`,
   );
-  const { rows } = await outside.query<{ name: string; columns: string[] }>(
-    `select indexrelid::regclass::text as name,
-            array(select attname::text from pg_attribute where attrelid = indexrelid
-              order by attnum) as columns
-     from pg_index join pg_class on pg_class.oid = indrelid
-     where relnamespace = 'public'::regnamespace and indisunique`,
-  );
-  keys = new Map(rows.map(({ name, columns }) => [name, columns]));
 });
 afterAll(async () => {
   await outside.end();
@@ -67,6 +59,14 @@ afterAll(async () => {
 
 /** Opens a new gateway instance. */
 async function open(): Promise<void> {
+  const { rows } = await outside.query<{ name: string; columns: string[] }>(
+    `select indexrelid::regclass::text as name,
+            array(select attname::text from pg_attribute where attrelid = indexrelid
+              order by attnum) as columns
+     from pg_index join pg_class on pg_class.oid = indrelid
+     where relnamespace = 'public'::regnamespace and indisunique`,
+  );
+  keys = new Map(rows.map(({ name, columns }) => [name, columns]));
   pool = openPool(database.url, { max: 1, applicationName: "cached plans" });
   await pool.query(
     `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
