@@ -55,8 +55,13 @@ export interface AccountMoves {
   freeze(accountId: string, frozen: boolean): Promise<boolean>;
   /** Books out what the account has, and from then on refuses its keys. */
   depart(accountId: string, to: number, newReference: string): Promise<DepartResult>;
-  /** Stored answers of calls that may still be repeated. */
-  answers(accountId: string, since: string): Promise<AnswerPage>;
+  /** Returns the first run whose answer may still change: stored ones of runs before it are final. */
+  firstOpenRun(accountId: string): Promise<string>;
+  /**
+   * Stored answers of calls that may still be repeated.
+   * @param firstRun the first run whose answer is wanted; undefined: all
+   */
+  answers(accountId: string, since: string, firstRun?: string): Promise<AnswerPage>;
   addAnswers(contents: AccountContents, answers: string): Promise<void>;
   /**
    * Books in what left another cell, once, and opens the account.

@@ -1,6 +1,6 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { AccountMoves, Departure } from "./account-moves.ts";
+import type { AccountContents, AccountMoves, Departure } from "./account-moves.ts";
 
 export interface MoveDeps {
   readonly from: AccountMoves;
@@ -21,9 +21,9 @@ export interface MovedAccount {
 }
 
 /**
- * Moves an account to another cell: stops its calls, waits for running ones, books its balance out, copies
- * stored answers, books it in. Repeated after a crash, it continues where it ended; repeated later, it sends
- * what has reached the account in its former cell since.
+ * Moves an account to another cell: copies stored answers, stops its calls, waits for running ones, books its
+ * balance out, copies the answers since, books it in. Repeated after a crash, it continues where it ended;
+ * repeated later, it sends what has reached the account in its former cell since.
  * @returns undefined if there was nothing to do
  * @throws ToolgateError
  */
@@ -31,16 +31,20 @@ export async function moveAccount(deps: MoveDeps, accountId: string): Promise<Mo
   const { from, to } = deps;
   const known = await from.find(accountId);
   if (!known) throw new ToolgateError("NOT_FOUND", `cell ${from.cell} has no account ${accountId}`);
+  let firstRun: string | undefined;
   if (known.movedTo === undefined) {
     // What the other cell would refuse must not leave this one.
     await to.rehearse(known.contents, from.cell);
+    // Most answers are copied while calls go on.
+    firstRun = await from.firstOpenRun(accountId);
+    await copyAnswers(deps, accountId, known.contents);
     await from.freeze(accountId, true);
   }
   let moved: MovedAccount | undefined;
   for (;;) {
     const departure = await departed(deps, accountId);
     if (!departure) return moved;
-    if (!departure.rest) await copyAnswers(deps, accountId, departure);
+    if (!departure.rest) await copyAnswers(deps, accountId, departure.contents, firstRun);
     const arrivedAs = await to.arrive(departure, from.cell);
     await from.noteArrival(departure.reference, arrivedAs);
     moved = { accountId: arrivedAs, amount: (moved?.amount ?? 0n) + departure.amount };
@@ -79,12 +83,14 @@ async function departed(deps: MoveDeps, accountId: string): Promise<Departure | 
 async function copyAnswers(
   { from, to }: MoveDeps,
   accountId: string,
-  { contents }: Departure,
+  contents: AccountContents,
+  firstRun?: string,
 ): Promise<void> {
   for (let since: string | undefined = ""; since !== undefined;) {
     const { answers, next }: Awaited<ReturnType<AccountMoves["answers"]>> = await from.answers(
       accountId,
       since,
+      firstRun,
     );
     await to.addAnswers(contents, answers);
     since = next;

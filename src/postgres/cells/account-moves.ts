@@ -12,6 +12,9 @@ import { uuidOf } from "../../domain/core/ids.ts";
 import { queryWithRetry, RETRY_MS, withRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 
+/** The lowest run, and the reference of a rehearsed move. */
+const NIL = "00000000-0000-0000-0000-000000000000";
+
 /** Stored answers per page. */
 const PAGE = 500;
 
@@ -65,10 +68,16 @@ export class PostgresAccountMoves implements AccountMoves {
     return outcome === "elsewhere" ? { kind: outcome, cell: moved_to } : { kind: outcome };
   }
 
-  async answers(accountId: string, since: string): Promise<AnswerPage> {
+  async firstOpenRun(accountId: string): Promise<string> {
+    const text = "select account_first_open_run($1) as id";
+    const [row] = await this.#query<{ id: string }>(text, [uuidOf("acct", accountId)]);
+    return row?.id ?? NIL;
+  }
+
+  async answers(accountId: string, since: string, firstRun = NIL): Promise<AnswerPage> {
     const rows = await this.#query<{ key: string; answer: string }>(
-      "select key, answer::text as answer from account_answers($1, $2, $3)",
-      [uuidOf("acct", accountId), since, PAGE],
+      "select key, answer::text as answer from account_answers_page($1, $2, $3, $4)",
+      [uuidOf("acct", accountId), firstRun, since, PAGE],
     );
     // As text, because a parsed answer would lose characters.
     const answers = `[${rows.map(({ answer }) => answer).join(",")}]`;
@@ -87,7 +96,7 @@ export class PostgresAccountMoves implements AccountMoves {
   }
 
   async rehearse(contents: AccountContents, from: number): Promise<void> {
-    const values = this.#arrival({ reference: UNUSED, amount: 0n, rest: false, contents }, from);
+    const values = this.#arrival({ reference: NIL, amount: 0n, rest: false, contents }, from);
     await this.#undone((client) => client.query(ARRIVE, values)).catch(refused);
   }
 
@@ -128,9 +137,6 @@ export class PostgresAccountMoves implements AccountMoves {
     });
   }
 }
-
-/** Reference of a rehearsed move. */
-const UNUSED = "00000000-0000-0000-0000-000000000000";
 
 /** Names what the cell lacks. */
 function refused(error: unknown): never {

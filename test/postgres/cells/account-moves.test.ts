@@ -1,8 +1,19 @@
 import { NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountMoves } from "../../../src/app/cells/account-moves.ts";
-import { uuidOf } from "../../../src/domain/core/ids.ts";
-import { callOf, chargeOf, completed, depositOf, paymentOf, PRICE } from "../fixture.ts";
+import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { systemClock, systemRandom } from "../../../src/system.ts";
+import {
+  callOf,
+  chargeOf,
+  completed,
+  depositOf,
+  endRun,
+  failed,
+  newRunId,
+  paymentOf,
+  PRICE,
+} from "../fixture.ts";
 import {
   balanceOf,
   clearingOf,
@@ -76,7 +87,7 @@ describe("an account that moves", () => {
         () => false,
         () => true,
       );
-      expect(crashed).toBe(step <= STEPS);
+      expect(crashed).toBe(step <= STEPS.length);
       await move(two, three, accountId);
       expect([await balanceOf(two, accountId), await balanceOf(three, accountId)]).toEqual([0n, 2n * PRICE]);
       expect([await transfersOf(two, accountId), await transfersOf(three, accountId)]).toEqual([1, 1]);
@@ -88,7 +99,7 @@ describe("an account that moves", () => {
 
   it("stays and works when the move is cancelled before its balance is booked out", async () => {
     const { accountId, secret } = await customer(two, PRICE);
-    await expect(move(two, three, accountId, crashingAfter(3))).rejects.toThrow("crashed");
+    await expect(move(two, three, accountId, crashingAfter(FROZEN))).rejects.toThrow("crashed");
     expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
     expect(await two.moves.freeze(accountId, false)).toBe(true);
     await charge(two, accountId);
@@ -98,7 +109,7 @@ describe("an account that moves", () => {
 
   it("cannot be cancelled after that", async () => {
     const { accountId } = await customer(two, PRICE);
-    await expect(move(two, three, accountId, crashingAfter(4))).rejects.toThrow("crashed");
+    await expect(move(two, three, accountId, crashingAfter(DEPARTED))).rejects.toThrow("crashed");
     expect(await two.moves.freeze(accountId, false)).toBe(false);
     await move(two, three, accountId);
     expect(await two.moves.freeze(accountId, false)).toBe(false);
@@ -110,6 +121,49 @@ describe("an account that moves", () => {
     await Promise.all([1, 2, 3].map(() => move(two, three, accountId)));
     expect(await balanceOf(three, accountId)).toBe(PRICE);
     expect([await transfersOf(two, accountId), await transfersOf(three, accountId)]).toEqual([1, 1]);
+  });
+
+  it("takes along answers of calls that end while others are copied, which are copied once", async () => {
+    const { accountId } = await customer(two, 9n * PRICE);
+    const keyed = (idempotencyKey: string, hoursAgo = 0) => {
+      const clock = { now: () => systemClock.now() - hoursAgo * 3_600_000 };
+      return callOf(accountId, { idempotencyKey, runId: newId("run", clock, systemRandom) });
+    };
+    const [old, failing, running] = [keyed("old", 3), keyed("failing", 2), keyed("running", 1)];
+    for (const call of [old, running, failing]) await two.ledger.authorize(call);
+    await chargeOf(two.ledger, completed(old));
+    await endRun(two.ledger, failed(failing));
+    const [repeated, late] = [keyed("failing"), keyed("late")];
+    const copied: string[] = [];
+    const endingMeanwhile = (moves: AccountMoves): AccountMoves =>
+      observed(moves, async (name, [, answers]) => {
+        if (name === "addAnswers") copied.push(String(answers));
+        if (name !== "addAnswers" || copied.length > 1) return;
+        for (const call of [repeated, late]) await two.ledger.authorize(call);
+        for (const call of [running, repeated, late]) await chargeOf(two.ledger, completed(call));
+      });
+    expect(await move(two, three, accountId, endingMeanwhile)).toEqual({ accountId, amount: 5n * PRICE });
+    for (const call of [old, running, repeated, late])
+      expect(await three.ledger.authorize({ ...call, runId: newRunId() })).toMatchObject({ kind: "replay" });
+    const keysOf = (answers: string) =>
+      Array.from(answers.matchAll(/"key" : "key:(\w+)"/g), ([, key]) => key);
+    expect(copied.map(keysOf)).toEqual([
+      ["failing", "old"],
+      ["failing", "late", "running"],
+    ]);
+  });
+
+  it("replaces what has expired where it comes back to", async () => {
+    const { accountId } = await customer(two, 9n * PRICE);
+    const { call } = await charge(two, accountId, { idempotencyKey: "again" });
+    await move(two, three, accountId);
+    const expired = "update idempotency set expires_at = now() where account_id = $1";
+    await two.pool.query(expired, [uuidOf("acct", accountId)]);
+    await three.pool.query("delete from idempotency where account_id = $1", [uuidOf("acct", accountId)]);
+    const { receiptId } = await charge(three, accountId, { ...repeatOf(call) });
+    await move(three, two, accountId);
+    const repeated = await two.ledger.authorize({ ...callOf(accountId), ...repeatOf(call) });
+    expect(repeated).toMatchObject({ kind: "replay", receipt: { receiptId } });
   });
 
   it("waits for its running calls, starts none, and takes what they leave", async () => {
@@ -205,31 +259,46 @@ describe("an account that moves", () => {
     await expect(move(two, three, accountId)).rejects.toThrow("its tier is not in the configuration");
     await charge(two, accountId);
     await two.pool.query("update account set tier = 'default' where id = $1", [uuidOf("acct", accountId)]);
-    await expect(move(two, three, accountId, crashingAfter(4))).rejects.toThrow("crashed");
+    await expect(move(two, three, accountId, crashingAfter(DEPARTED))).rejects.toThrow("crashed");
     const four = { ...three, moves: Object.assign(Object.create(three.moves), { cell: 4 }) };
     await expect(move(two, four, accountId)).rejects.toThrow("has left cell 2 for cell 3");
     await move(two, three, accountId);
   });
 });
 
-/** Operations of a move: find, rehearse, freeze, depart, answers, addAnswers, arrive, noteArrival, depart. */
-const STEPS = 9;
+/** Operations of a move. */
+const STEPS = [
+  ...["find", "rehearse", "firstOpenRun", "answers", "addAnswers", "freeze"],
+  ...["depart", "answers", "addAnswers", "arrive", "noteArrival", "depart"],
+];
+
+const [FROZEN, DEPARTED] = [STEPS.indexOf("freeze") + 1, STEPS.indexOf("depart") + 1];
 
 /** The command ends after that operation of a move. */
 function crashingAfter(step: number) {
   let left = step;
   return (moves: AccountMoves): AccountMoves =>
-    new Proxy(moves, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name);
-        if (typeof member !== "function") return member;
-        return async (...given: unknown[]) => {
-          const result: unknown = await Reflect.apply(member, target, given);
-          if (--left === 0) throw new Error("crashed");
-          return result;
-        };
-      },
+    observed(moves, async () => {
+      if (--left === 0) throw new Error("crashed");
     });
+}
+
+/** @param after is called after each operation, with its name and arguments */
+function observed(
+  moves: AccountMoves,
+  after: (name: string | symbol, given: readonly unknown[]) => Promise<void>,
+): AccountMoves {
+  return new Proxy(moves, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return async (...given: unknown[]) => {
+        const result: unknown = await Reflect.apply(member, target, given);
+        await after(name, given);
+        return result;
+      };
+    },
+  });
 }
 
 function repeatOf({ fingerprint, idempotencyKey }: ReturnType<typeof callOf>) {

@@ -1,5 +1,5 @@
--- Stores answers of another cell (account_answers) for the account that arrives with "contents": a call that
--- is repeated after the move is not charged again.
+-- Stores answers of another cell (account_answers_page) for the account that arrives with "contents": a call
+-- that is repeated after the move is not charged again.
 create or replace function account_answers_add(contents json, answers json)
 returns void
 language plpgsql security definer
@@ -18,7 +18,7 @@ begin
   on conflict (account_id, key) do update
     set fingerprint = excluded.fingerprint, state = excluded.state, run_id = excluded.run_id,
       result = excluded.result, expires_at = excluded.expires_at
-  where known.state = 'retryable';
+  where known.state = 'retryable' or known.expires_at <= now();
   insert into moved_run (run_id, receipt)
   select distinct on (claim.run_id) claim.run_id,
     case when given ->> 'receipt' is not null then given -> 'receipt' end

@@ -18,12 +18,13 @@ grant select on
 to :role;
 
 grant execute on function
-  account_answers,
+  account_answers_page,
   account_answers_add,
   account_arrive,
   account_arrived,
   account_contents,
   account_depart,
+  account_first_open_run,
   account_freeze,
   audit_bound,
   audit_hash,
