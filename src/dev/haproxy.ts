@@ -38,6 +38,7 @@ export async function startCellRouter(
   program: string,
   { http, grpc, cells }: CellAddresses,
   folder: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<CellRouter> {
   mkdirSync(folder, { recursive: true });
   for (const name of ["cell.lua", "haproxy.cfg"]) cpSync(path.join(CELLS, name), path.join(folder, name));
@@ -54,6 +55,7 @@ export async function startCellRouter(
       HTTP_BIND: http,
       GRPC_BIND: grpc,
       ...Object.fromEntries(servers),
+      ...env,
     },
     stdio: ["ignore", "ignore", "pipe"],
     // Out of reach of the terminal's Ctrl-C: running calls end first.

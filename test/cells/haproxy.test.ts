@@ -43,6 +43,8 @@ const signingIn = (cell: number) => base64({ domain: "gateway.example", nonce: n
 const closing: (() => Promise<unknown> | void)[] = [];
 let baseUrl = "";
 let grpcUrl = "";
+/** Of a router behind another proxy. */
+let behindUrl = "";
 
 /** Servers that answer with the number of their cell, over HTTP and over h2c. */
 async function standIn(cell: number): Promise<{ http: number; grpc: number }> {
@@ -75,6 +77,13 @@ beforeAll(async () => {
   closing.push(() => proxy.stop());
   router.socket = proxy.socket;
   [baseUrl, grpcUrl] = [`http://${http}`, `http://${grpc}`];
+  const [second, secondGrpc] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const addresses = { http: second, grpc: secondGrpc, cells };
+  const behind = await startCellRouter(HAPROXY, addresses, path.join(folder, "behind"), {
+    BEHIND_PROXY: "1",
+  });
+  closing.push(() => behind.stop());
+  behindUrl = `http://${second}`;
 });
 afterAll(async () => {
   for (const close of closing.toReversed()) await close();
@@ -114,6 +123,19 @@ describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
     const cells = await Promise.all(wallets.map(cellFor));
     expect(new Set(cells)).toEqual(new Set(NUMBERS));
     expect(await Promise.all(wallets.map(cellFor))).toEqual(cells);
+  });
+
+  it("spreads callers without a name by their address, behind another proxy by the one that it adds", async () => {
+    const addresses = Array.from({ length: 20 }, (_, at) => `198.51.100.${at}`);
+    const cellsFrom = (base: string) =>
+      Promise.all(
+        addresses.map(async (address) => {
+          const headers = { "x-forwarded-for": `203.0.113.9, ${address}` };
+          return Number(await (await fetch(base, { headers })).text());
+        }),
+      );
+    expect(new Set(await cellsFrom(baseUrl)).size).toBe(1);
+    expect(new Set(await cellsFrom(behindUrl))).toEqual(new Set(NUMBERS));
   });
 
   it("serves callers whose names cannot be read", async () => {

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { V1Deployment, V1Job, V1PodSpec } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { z } from "zod";
 import { readConfig } from "../../src/config/config.ts";
 import { settings } from "../../src/config/settings.ts";
 import { restrictedProblems } from "../sandbox/kubernetes/admission.ts";
@@ -14,6 +15,7 @@ import { strangers } from "../sandbox/kubernetes/strict-schema.ts";
 const MODELS: Readonly<Record<string, string | undefined>> = {
   HorizontalPodAutoscaler: "V2HorizontalPodAutoscaler",
   ServiceMonitor: undefined,
+  ...{ Gateway: undefined, HTTPRoute: undefined, GRPCRoute: undefined },
 };
 const MISSING = spawnSync("kubectl", ["version", "--client"]).error && "kubectl is not installed";
 
@@ -21,6 +23,18 @@ interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
+
+const route = z.object({
+  spec: z.object({
+    parentRefs: z.array(z.object({ name: z.literal("toolgate"), sectionName: z.string() })),
+    rules: z.array(z.object({ backendRefs: z.array(z.object({ name: z.string(), port: z.number() })) })),
+  }),
+});
+const listened = z.object({ spec: z.object({ listeners: z.array(z.object({ name: z.string() })) }) });
+const service = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: z.object({ ports: z.array(z.object({ port: z.number() })) }),
+});
 
 let folder: string;
 beforeAll(() => {
@@ -36,9 +50,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function render(overlay: string): Manifest[] {
-  const { status, stdout, stderr } = spawnSync("kubectl", ["kustomize", `${folder}/overlays/${overlay}`], {
-    encoding: "utf8",
-  });
+  const where = overlay === "cells" ? "deploy/cells" : `${folder}/overlays/${overlay}`;
+  const { status, stdout, stderr } = spawnSync("kubectl", ["kustomize", where], { encoding: "utf8" });
   expect(status, stderr).toBe(0);
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
 }
@@ -61,7 +74,7 @@ function podOf({ spec }: V1Deployment | V1Job): V1PodSpec {
   return spec.template.spec;
 }
 
-describe.each(["single", "ha", "with-sandbox"])("the overlay %s", (overlay) => {
+describe.each(["single", "ha", "with-sandbox", "cells"])("the overlay %s", (overlay) => {
   it("has only members that the API knows", ({ skip }) => {
     if (MISSING) return skip(MISSING);
     const unknown = render(overlay).flatMap((manifest) => {
@@ -75,8 +88,9 @@ describe.each(["single", "ha", "with-sandbox"])("the overlay %s", (overlay) => {
   it("runs every pod under the restricted standard", ({ skip }) => {
     if (MISSING) return skip(MISSING);
     const manifests = render(overlay);
-    expect(restrictedProblems(podOf(only(manifests, "Deployment")))).toEqual([]);
-    expect(restrictedProblems(podOf(only(manifests, "Job")))).toEqual([]);
+    const pods = manifests.filter(({ kind }) => kind === "Deployment" || kind === "Job");
+    expect(pods.length).toBeGreaterThan(0);
+    for (const pod of pods) expect(restrictedProblems(podOf(pod as V1Deployment | V1Job))).toEqual([]);
   });
 });
 
@@ -102,4 +116,30 @@ it("keeps the sandbox's role binding in the sandbox's namespace", ({ skip }) => 
   const binding = only(render("with-sandbox"), "RoleBinding");
   expect(binding.metadata.namespace).toBe("toolgate-sandbox");
   expect(only(render("with-sandbox"), "Deployment").metadata?.namespace).toBe("toolgate");
+});
+
+it("routes every listener of the cells' Gateway to a port of the router", ({ skip }) => {
+  if (MISSING) return skip(MISSING);
+  const manifests = render("cells");
+  const routes = manifests.filter(({ kind }) => kind.endsWith("Route")).map((one) => route.parse(one));
+  const listeners = routes.flatMap(({ spec }) => spec.parentRefs.map(({ sectionName }) => sectionName));
+  const [gateway] = manifests.filter(({ kind }) => kind === "Gateway");
+  expect(new Set(listeners)).toEqual(new Set(listened.parse(gateway).spec.listeners.map(({ name }) => name)));
+  const served = service.parse(manifests.find(({ kind }) => kind === "Service"));
+  for (const { backendRefs } of routes.flatMap(({ spec }) => spec.rules))
+    for (const { name, port } of backendRefs) {
+      expect(name).toBe(served.metadata.name);
+      expect(served.spec.ports.map((one) => one.port)).toContain(port);
+    }
+});
+
+it("gives the cells' router what its configuration reads", ({ skip }) => {
+  if (MISSING) return skip(MISSING);
+  const { containers } = podOf(only(render("cells"), "Deployment"));
+  const [haproxy] = containers;
+  const configuration = readFileSync("deploy/cells/haproxy.cfg", "utf8");
+  const read = new Set(Array.from(configuration.matchAll(/"?\$\{(\w+)|env\((\w+)\)/g), ([, a, b]) => a ?? b));
+  const given = haproxy?.env?.map(({ name }) => name) ?? [];
+  read.delete("CELLS_SOCKET");
+  expect(new Set(given)).toEqual(read);
 });
