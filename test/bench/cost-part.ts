@@ -23,7 +23,7 @@ export async function cost(bench: Bench): Promise<Line[]> {
   const url = await world.createDatabase("cost");
   const keys = await world.createAccounts(scale.accounts, "1000000", url);
   const [poor = ""] = await world.createAccounts(1, undefined, url);
-  const fleet = await Fleet.start(bench, url, 1);
+  const fleet = await Fleet.start(bench, [url]);
   const port = z.int().parse(fleet.gateways[0]?.httpPort);
   const jobs = await costJobs({ keys, poor, port, connections: scale.connections });
   // A process that has just started compiles while it works.

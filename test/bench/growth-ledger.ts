@@ -32,7 +32,7 @@ export async function growLedger(world: World, transfers: number, accounts: numb
 }
 
 /** Credentials for a filled ledger. */
-async function useLedger(url: string, transfers: number, accounts: number): Promise<GrownLedger> {
+export async function useLedger(url: string, transfers: number, accounts: number): Promise<GrownLedger> {
   const holders = filledHolders(transfers, accounts, KEYS);
   // Every key was used: buckets have a row for each.
   await query(

@@ -42,7 +42,7 @@ interface Member {
   readonly load: LoadProcess;
 }
 
-/** Several gateways on one database, each with its own load generator. */
+/** Several gateways, each with its own load generator. */
 export class Fleet {
   readonly gateways: readonly ServedGateway[];
   readonly #members: readonly Member[];
@@ -60,11 +60,11 @@ export class Fleet {
     this.#database = database;
   }
 
-  /** Starts them. They end with the benchmark. */
-  static async start(bench: Bench, databaseUrl: string, instances: number): Promise<Fleet> {
+  /** Starts one for each address of a database, all on one server. They end with the benchmark. */
+  static async start(bench: Bench, databaseUrls: readonly string[]): Promise<Fleet> {
     const { world } = bench;
-    const gateways = await Promise.all(Array.from({ length: instances }, () => world.serve({ databaseUrl })));
-    return new Fleet(bench, gateways, await DatabaseProcesses.find(databaseUrl));
+    const gateways = await Promise.all(databaseUrls.map((databaseUrl) => world.serve({ databaseUrl })));
+    return new Fleet(bench, gateways, await DatabaseProcesses.find(databaseUrls[0] ?? ""));
   }
 
   /**

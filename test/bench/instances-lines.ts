@@ -3,14 +3,14 @@ import { CONNECTIONS, titleOf, type Measured } from "./instances-scenarios.ts";
 import { median } from "./measure.ts";
 import type { Line } from "./report.ts";
 
-/** Throughput of several instances relative to one that keeps the machine busy. */
+/** Throughput of several instances or cells relative to one that keeps the machine busy. */
 const MIN_THROUGHPUT_RATIO = 0.8;
 /** The least share of an instance, over the greatest. */
 const MIN_SHARE_RATIO = 0.5;
 /** Cost of a call on several instances relative to one. */
 const MAX_COST_RATIO = 1.5;
 
-/** Several instances against one of them, measured in the same rounds. */
+/** Several instances or cells against one of them, measured in the same rounds. */
 export function instanceLines(measured: readonly Measured[]): Line[] {
   return measured
     .filter(({ scenario }) => scenario.instances > 1)
@@ -34,14 +34,14 @@ function linesOf({ scenario, rates }: Measured, one: Measured): Line[] {
     {
       measure: `${name}: throughput`,
       gateway: perSecond(rates),
-      peer: `one instance ${perSecond(one.rates)}`,
+      peer: `one ${scenario.unit} ${perSecond(one.rates)}`,
       value: ratio((rate) => rate.perSecond) ?? Number.NaN,
       bar: { atLeast: MIN_THROUGHPUT_RATIO },
     },
     {
       measure: `${name}: CPU per call`,
       gateway: cpuText(rates),
-      peer: `one instance ${cpuText(one.rates)}`,
+      peer: `one ${scenario.unit} ${cpuText(one.rates)}`,
       value: ratio((rate) => rate.gatewayMicros + (rate.databaseMicros ?? 0)) ?? Number.NaN,
       bar: { atMost: MAX_COST_RATIO },
     },
@@ -55,7 +55,7 @@ function linesOf({ scenario, rates }: Measured, one: Measured): Line[] {
   ];
 }
 
-/** The least answered by an instance, over the most. */
+/** The least answered by one of them, over the most. */
 function fairness({ shares }: FleetRate): number {
   const each = shares.map((share) => share.perSecond);
   return Math.min(...each) / Math.max(...each);

@@ -4,7 +4,7 @@ import { checkLedger, callAllWithSameKey } from "./instances-check.ts";
 import { Fleet } from "./instances-fleet.ts";
 import { instanceLines } from "./instances-lines.ts";
 import { predictionLines } from "./instances-prediction.ts";
-import { scenariosOf, type Measured, type Scenario } from "./instances-scenarios.ts";
+import { cellScenariosOf, scenariosOf, type Measured, type Scenario } from "./instances-scenarios.ts";
 import { countStolen } from "./machine.ts";
 import type { Line } from "./report.ts";
 
@@ -13,6 +13,8 @@ const USDC = 1_000_000;
 const MICRO = 1_000_000n;
 /** Price of {@link PAID_CALL}, micro-USD. */
 const PRICE = 1_000n;
+/** The most cells that are measured. */
+const CELLS = 3;
 /** Rounds with one key at all instances concurrently. */
 const SAME_KEY = 20;
 
@@ -24,7 +26,7 @@ export async function instances(bench: Bench): Promise<Line[]> {
   const { world, scale, signal } = bench;
   const url = await world.createDatabase("instances");
   const keys = await world.createAccounts(scale.accounts, String(USDC), url);
-  const fleet = await Fleet.start(bench, url, Math.max(...scale.instances));
+  const fleet = await Fleet.start(bench, Array(Math.max(...scale.instances)).fill(url));
   const scenarios = scenariosOf(keys, scale);
   const measured = await measureAll(bench, fleet, scenarios, url);
 
@@ -33,6 +35,22 @@ export async function instances(bench: Bench): Promise<Line[]> {
   const startingBalance = BigInt(USDC) * MICRO;
   await checkLedger({ url, startingBalance, accounts: keys.length, price: PRICE }, charged, signal);
   return [...instanceLines(measured), ...(await predictionLines(measured, url))];
+}
+
+/**
+ * Measures one, two and three cells of one gateway and one database each, and checks the prediction from one
+ * cell. All share the cores and PostgreSQL's log: more cells cannot be faster, but must not slow each other.
+ */
+export async function cells(bench: Bench): Promise<Line[]> {
+  const { world, scale } = bench;
+  const first = await world.createDatabase("cell_1");
+  const keys = await world.createAccounts(scale.accounts, String(USDC), first);
+  const urls = [first];
+  // Copies, so that the same keys work in each.
+  for (let cell = 2; cell <= CELLS; cell++) urls.push(await world.createDatabase(`cell_${cell}`, "cell_1"));
+  const fleet = await Fleet.start(bench, urls);
+  const measured = await measureAll(bench, fleet, cellScenariosOf(keys, CELLS), first);
+  return [...instanceLines(measured), ...(await predictionLines(measured, first))];
 }
 
 /**

@@ -6,9 +6,10 @@ import { retention, retentionSettings } from "./growth-retention.ts";
 import { cost } from "./cost-part.ts";
 import { grpcEcho } from "./grpc-part.ts";
 import { echo, paymentRequired } from "./http-part.ts";
-import { instances } from "./instances-part.ts";
+import { cells, instances } from "./instances-part.ts";
 import { mcp } from "./mcp-part.ts";
 import { paidCalls } from "./paid-part.ts";
+import { readers } from "./readers-part.ts";
 import { proofs } from "./proof-part.ts";
 import { sandbox } from "./sandbox-part.ts";
 import { start } from "./start-part.ts";
@@ -49,6 +50,8 @@ export const PARTS: readonly Part[] = [
   { name: "stream", title: "Streamed chats", quick: true, ownGateway: true, run: streams },
   { name: "cost", title: "What a call takes", quick: true, run: cost },
   { name: "instances", title: "Several instances", run: instances },
+  { name: "cells", title: "Several cells", run: cells },
+  { name: "readers", title: "Readers beside buyers", run: readers },
   { name: "audit", title: "The audit", run: auditOfLedger },
   { name: "growth", title: "A ledger that grows", quick: true, run: growth },
   {

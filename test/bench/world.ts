@@ -47,8 +47,8 @@ export interface World {
   readonly treasuryOwner: string;
   /** The file of a wallet with SOL. */
   readonly feePayerFile: string;
-  /** Another database on the same server, migrated alike. */
-  createDatabase(name: string): Promise<string>;
+  /** Another database on this server: a copy of one without connections, by default of a migrated one. */
+  createDatabase(name: string, template?: string): Promise<string>;
   /** `node src/main.ts serve`. */
   serve(options?: ServeOptions): Promise<ServedGateway>;
   /**
@@ -103,8 +103,8 @@ export async function startWorld(inMemory = false): Promise<World> {
       rpcUrl,
       treasuryOwner,
       feePayerFile,
-      async createDatabase(name) {
-        await query(postgres.url, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+      async createDatabase(name, template = TEMPLATE) {
+        await query(postgres.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
         return databaseUrl(postgres.url, name);
       },
       async serve({ profile, databaseUrl: url = postgres.url, env: own } = {}) {

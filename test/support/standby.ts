@@ -38,6 +38,7 @@ export async function startServerPair(): Promise<ServerPair> {
     const primary = await start("primary");
     const { username, password } = new URL(primary.url);
     const standby = await start("standby", {
+      hot_standby_feedback: "on",
       primary_conninfo: `host=127.0.0.1 port=${primary.port} user=${username} password=${password}`,
     });
     return { primary, standby, close };
