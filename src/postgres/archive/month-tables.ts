@@ -47,6 +47,19 @@ export async function columnsOf(pool: Pool, table: ArchivedTable): Promise<Colum
   return table === "run" ? [...columns, RECEIPT_ID] : columns;
 }
 
+/** The rows of a month by account and id, after those of $1 and $2. */
+export function pageOfMonth(month: Month, table: ArchivedTable, columns: readonly Column[]): string {
+  const texts = columns.map(({ name }) =>
+    name === RECEIPT_ID.name && table === "run"
+      ? `(select receipt.id from ${partitionOf("receipt", month)} receipt
+          where receipt.run_id = part.id)::text as receipt_id`
+      : `part.${name}::text`,
+  );
+  // Unqualified, the order would be that of the texts, which no index has.
+  return `select ${texts.join(", ")} from ${partitionOf(table, month)} part
+    where (part.account_id, part.id) > ($1, $2) order by part.account_id, part.id limit ${BATCH}`;
+}
+
 /** The rows of a month by account and id. Attached or not, its tables have the same names. */
 export async function* rowsOf(
   pool: Pool,
@@ -54,14 +67,7 @@ export async function* rowsOf(
   table: ArchivedTable,
   columns: readonly Column[],
 ): RowBatches {
-  const texts = columns.map(({ name }) =>
-    name === RECEIPT_ID.name && table === "run"
-      ? `(select receipt.id from ${partitionOf("receipt", month)} receipt
-          where receipt.run_id = part.id)::text as receipt_id`
-      : `part.${name}::text`,
-  );
-  const text = `select ${texts.join(", ")} from ${partitionOf(table, month)} part
-    where (account_id, id) > ($1, $2) order by account_id, id limit ${BATCH}`;
+  const text = pageOfMonth(month, table, columns);
   let last: unknown[] | undefined = [BEFORE_ALL_ENTRIES, BEFORE_ALL_ENTRIES];
   while (last !== undefined) {
     const rows: ArchivedRow[] = (await longQuery<ArchivedRow>(pool, text, last)).rows;
