@@ -135,6 +135,14 @@ export const CELLS: readonly Mutant[] = [
     tests: MOVES,
   },
   {
+    name: "move-webhooks",
+    guard: "Events of an account reach its webhooks after a move.",
+    file: "src/postgres/cells/account-moves.ts",
+    find: "if (!rest && !row.repeated)",
+    replace: "if (false)",
+    tests: MOVES,
+  },
+  {
     name: "moved-keys-fixed",
     guard: "Where an account has left, its keys cannot be changed.",
     file: sqlFile("triggers/refuse_moved_key.sql"),

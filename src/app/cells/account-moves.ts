@@ -1,7 +1,25 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 
-/** What an account takes along: settings, keys, their limits; JSON that only the cells' ledgers read. */
-export type AccountContents = string;
+/** What an account takes along. */
+export interface AccountContents {
+  /** Settings, keys, their limits: JSON that only the cells' ledgers read. */
+  readonly rows: string;
+  readonly webhooks: readonly MovedWebhook[];
+}
+
+/** A webhook endpoint with its secrets, which each cell seals with its own keys. */
+export interface MovedWebhook {
+  /** A uuid, the same in both cells. */
+  readonly id: string;
+  readonly url: string;
+  readonly types: readonly string[];
+  /** Why nothing is sent; undefined: it is enabled. */
+  readonly disabled: string | undefined;
+  readonly secret: string;
+  /** Signs too until then. */
+  readonly oldSecret: { readonly secret: string; readonly until: Date } | undefined;
+  readonly createdAt: Date;
+}
 
 /** An account as one cell knows it. */
 export interface CellAccount {

@@ -7,10 +7,12 @@ import type {
   Departure,
   DepartResult,
 } from "../../app/cells/account-moves.ts";
+import type { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import { queryWithRetry, RETRY_MS, withRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
+import { addMovedWebhooks, movedWebhooks } from "./moved-webhooks.ts";
 
 /** The lowest run, and the reference of a rehearsed move. */
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -18,7 +20,10 @@ const NIL = "00000000-0000-0000-0000-000000000000";
 /** Stored answers per page. */
 const PAGE = 500;
 
-const ARRIVE = "select account_arrive($1, $2, $3, $4, $5, $6) as account";
+/** "repeated": it had arrived before. */
+const ARRIVE = /* sql */ `
+  select account_arrive($1, $2, $3, $4, $5, $6) as account,
+    exists (select from account_move where id = $1 and direction = 'in') as repeated`;
 
 /** SQLSTATE of account_arrive for an account that is moving itself. */
 const MOVING = "TG001";
@@ -36,10 +41,13 @@ interface DepartRow {
 export class PostgresAccountMoves implements AccountMoves {
   readonly cell: number;
   readonly #pool: Pool;
+  readonly #openBodies: () => Promise<SealedBodies>;
 
-  constructor(pool: Pool, cell: number) {
+  /** @param openBodies for the secrets of webhooks, which each cell seals with its own keys */
+  constructor(pool: Pool, cell: number, openBodies: () => Promise<SealedBodies>) {
     this.#pool = pool;
     this.cell = cell;
+    this.#openBodies = openBodies;
   }
 
   async find(accountId: string): Promise<CellAccount | undefined> {
@@ -47,7 +55,8 @@ export class PostgresAccountMoves implements AccountMoves {
       "select account_contents(id)::text as contents, moved_to from account where id = $1",
       [uuidOf("acct", accountId)],
     );
-    return row && { contents: row.contents, movedTo: row.moved_to ?? undefined };
+    if (!row) return undefined;
+    return { contents: await this.#contents(accountId, row.contents), movedTo: row.moved_to ?? undefined };
   }
 
   async freeze(accountId: string, frozen: boolean): Promise<boolean> {
@@ -63,8 +72,9 @@ export class PostgresAccountMoves implements AccountMoves {
       [uuidOf("acct", accountId), newReference, to],
     );
     if (!row) return { kind: "unknown" };
-    const { outcome, moved_to, ...departure } = row;
-    if (outcome === "departed") return { kind: outcome, ...departure };
+    const { outcome, moved_to, contents, ...departure } = row;
+    if (outcome === "departed")
+      return { kind: outcome, ...departure, contents: await this.#contents(accountId, contents) };
     return outcome === "elsewhere" ? { kind: outcome, cell: moved_to } : { kind: outcome };
   }
 
@@ -85,19 +95,17 @@ export class PostgresAccountMoves implements AccountMoves {
   }
 
   async addAnswers(contents: AccountContents, answers: string): Promise<void> {
-    await this.#query("select account_answers_add($1, $2)", [contents, answers]);
+    await this.#query("select account_answers_add($1, $2)", [contents.rows, answers]);
   }
 
   async arrive(departure: Departure, from: number): Promise<string> {
-    const values = this.#arrival(departure, from);
-    const [row] = await this.#query<{ account: string }>(ARRIVE, values).catch(refused);
-    if (!row) throw new Error("the arrival returned no account");
-    return idFromUuid("acct", row.account);
+    const account = await this.#transaction("commit", (client) => this.#arrive(client, departure, from));
+    return idFromUuid("acct", account);
   }
 
   async rehearse(contents: AccountContents, from: number): Promise<void> {
-    const values = this.#arrival({ reference: NIL, amount: 0n, rest: false, contents }, from);
-    await this.#undone((client) => client.query(ARRIVE, values)).catch(refused);
+    const departure = { reference: NIL, amount: 0n, rest: false, contents };
+    await this.#transaction("rollback", (client) => this.#arrive(client, departure, from));
   }
 
   async noteArrival(reference: string, accountId: string): Promise<void> {
@@ -114,24 +122,44 @@ export class PostgresAccountMoves implements AccountMoves {
     return rows.map(({ id, to }) => ({ accountId: idFromUuid("acct", id), to }));
   }
 
-  #arrival({ reference, amount, rest, contents }: Departure, from: number): unknown[] {
-    return [reference, from, this.cell, amount, rest, contents];
+  async #contents(accountId: string, rows: string): Promise<AccountContents> {
+    return { rows, webhooks: await movedWebhooks(this.#pool, await this.#openBodies(), accountId) };
+  }
+
+  /** @returns the account's uuid */
+  async #arrive(client: PoolClient, departure: Departure, from: number): Promise<string> {
+    const { reference, amount, rest, contents } = departure;
+    const values = [reference, from, this.cell, amount, rest, contents.rows];
+    const { rows } = await client
+      .query<{ account: string; repeated: boolean }>(ARRIVE, values)
+      .catch(refused);
+    const [row] = rows;
+    if (!row) throw new Error("the arrival returned no account");
+    if (!rest && !row.repeated)
+      await addMovedWebhooks(client, await this.#openBodies(), row.account, contents.webhooks);
+    return row.account;
   }
 
   #query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     return queryWithRetry<Row>(this.#pool, { text, values });
   }
 
-  /** Runs a statement and rolls it back. */
-  async #undone(run: (client: PoolClient) => Promise<unknown>): Promise<void> {
-    await withRetry(RETRY_MS, async () => {
+  #transaction<Result>(
+    end: "commit" | "rollback",
+    run: (client: PoolClient) => Promise<Result>,
+  ): Promise<Result> {
+    return withRetry(RETRY_MS, async () => {
       const client = await this.#pool.connect();
       let broken: Error | undefined;
       try {
         await client.query("begin");
-        await run(client);
+        const result = await run(client);
+        await client.query(end);
+        return result;
+      } catch (error) {
+        await client.query("rollback").catch((cause: Error) => (broken = cause));
+        throw error;
       } finally {
-        await client.query("rollback").catch((error: Error) => (broken = error));
         client.release(broken);
       }
     });

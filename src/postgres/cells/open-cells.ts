@@ -3,12 +3,15 @@ import type { AccountMoves } from "../../app/cells/account-moves.ts";
 import type { CellReports } from "../../app/cells/fleet.ts";
 import type { Audit } from "../../app/operations/audit.ts";
 import type { OperatorActionLog } from "../../app/operations/operator-actions.ts";
+import { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import type { Log } from "../../domain/core/log.ts";
 import { identityOf } from "../database/identity.ts";
 import { openPool } from "../database/pool.ts";
 import { sealingAudit } from "../operations/audit-database.ts";
 import { PostgresOperatorActions } from "../operations/operator-actions.ts";
+import { PostgresSealingKeys } from "../payments/sealing-keys.ts";
 import { PostgresAccountMoves } from "./account-moves.ts";
 import { PostgresCellReports } from "./cell-reports.ts";
 import { PostgresRoutes, type Routes } from "./routes.ts";
@@ -28,6 +31,7 @@ export interface OpenCellsOptions {
   readonly urls: ReadonlyMap<number, string>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
 }
 
 /**
@@ -35,7 +39,7 @@ export interface OpenCellsOptions {
  * @throws ToolgateError INVALID_REQUEST when two of them are the same database; errors of connections
  */
 export async function withCells<Result>(
-  { urls, clock, random }: OpenCellsOptions,
+  { urls, ...options }: OpenCellsOptions,
   run: (cells: readonly OpenCell[]) => Promise<Result>,
 ): Promise<Result> {
   const pools = [...urls].map(([number, url]) => ({
@@ -48,16 +52,27 @@ export async function withCells<Result>(
     return await run(
       pools.map(({ number, url, pool }) => ({
         number,
-        moves: new PostgresAccountMoves(pool, number),
+        moves: openMoves(pool, number, options),
         routes: new PostgresRoutes(pool),
         reports: new PostgresCellReports(pool),
         audit: sealingAudit(url, { url }),
-        actions: new PostgresOperatorActions(pool, clock, random),
+        actions: new PostgresOperatorActions(pool, options.clock, options.random),
       })),
     );
   } finally {
     await Promise.all(pools.map(({ pool }) => pool.end()));
   }
+}
+
+export function openMoves(
+  pool: Pool,
+  cell: number,
+  options: Pick<OpenCellsOptions, "clock" | "random" | "log">,
+): AccountMoves {
+  // Opened for each use: most commands need no secrets, and may read a database that takes no writes.
+  const openBodies = async () =>
+    new SealedBodies(await PostgresSealingKeys.open({ pool, ...options }), options.random, "webhook");
+  return new PostgresAccountMoves(pool, cell, openBodies);
 }
 
 /** What leaves one cell must arrive in another. */

@@ -1,6 +1,7 @@
 import { NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountMoves } from "../../../src/app/cells/account-moves.ts";
+import { MAX_ENDPOINTS } from "../../../src/app/webhooks/webhook-endpoints.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import {
@@ -237,6 +238,52 @@ describe("an account that moves", () => {
     expect(await move(two, three, accountId)).toEqual({ accountId: there, amount: 2n * PRICE });
     await accepted(three, secret).toBe(there);
     await charge(three, there);
+  });
+
+  it("takes its webhook endpoints along, as they are when it comes back", async () => {
+    const { accountId: owner } = await customer(two, PRICE);
+    const [here, there] = [two.postgres.webhooks, three.postgres.webhooks];
+    const { endpoint, secret: old } = await here.endpoints.create({
+      ...{ owner, url: "https://hooks.example/1", types: ["balance.low"] },
+    });
+    const rotated = await here.endpoints.rotateSecret(owner, endpoint.endpointId, 60_000);
+    await here.endpoints.update(owner, endpoint.endpointId, { enabled: false });
+    await move(two, three, owner);
+    const same = { ...rotated?.endpoint, enabled: false };
+    expect(await there.endpoints.list(owner)).toMatchObject([same]);
+    await there.endpoints.update(owner, endpoint.endpointId, { enabled: true });
+    await there.endpoints.sendTest(owner, endpoint.endpointId);
+    const claimed = await there.queue.claim(10);
+    expect(claimed.find(({ endpointId }) => endpointId === endpoint.endpointId)?.secrets).toEqual([
+      rotated?.secret,
+      old,
+    ]);
+    // What was sent to it where it was is sent from there.
+    expect(await here.endpoints.list(owner)).toMatchObject([same]);
+
+    await there.endpoints.delete(owner, endpoint.endpointId);
+    const kept = await there.endpoints.create({
+      ...{ owner, url: "https://hooks.example/2", types: ["balance.low"] },
+    });
+    await move(three, two, owner);
+    expect(await here.endpoints.list(owner)).toMatchObject([{ endpointId: kept.endpoint.endpointId }]);
+  });
+
+  it("stays when it would have too many webhook endpoints in the other cell", async () => {
+    const { accountId } = await customer(two, 2n * PRICE);
+    const { wallet } = await two.postgres.accounts.get(accountId);
+    const { accountId: there } = await three.postgres.walletAccounts.open(wallet);
+    const add = (cell: TestCell, owner: string) =>
+      cell.postgres.webhooks.endpoints.create({
+        ...{ owner, url: "https://hooks.example/", types: ["balance.low"] },
+      });
+    for (let n = 0; n < MAX_ENDPOINTS; n++) await add(three, there);
+    const { endpoint } = await add(two, accountId);
+    await expect(move(two, three, accountId)).rejects.toThrow("more than 10 webhook endpoints");
+    await charge(two, accountId);
+    await two.postgres.webhooks.endpoints.delete(accountId, endpoint.endpointId);
+    expect(await move(two, three, accountId)).toEqual({ accountId: there, amount: PRICE });
+    expect(await three.postgres.webhooks.endpoints.list(there)).toHaveLength(MAX_ENDPOINTS);
   });
 
   it("keeps a revoked key revoked, and cannot change its keys where it was", async () => {

@@ -8,7 +8,7 @@ import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
-import { PostgresAccountMoves } from "../../../src/postgres/cells/account-moves.ts";
+import { openMoves } from "../../../src/postgres/cells/open-cells.ts";
 import { openPostgres, type Postgres } from "../../../src/postgres/index.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -31,22 +31,24 @@ export async function openCell(number: number): Promise<TestCell> {
   // Operators' commands have the rights of a gateway.
   const pool = openPool(database.servingUrl, { max: 4, applicationName: "test cells" });
   const warnings: object[] = [];
+  const world = {
+    ...{ clock: systemClock, random: systemRandom },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+  };
   const postgres = await openPostgres({
     url: database.url,
     instanceId: randomUUID(),
-    clock: systemClock,
-    random: systemRandom,
+    ...world,
     leaseMs: 15_000,
     poolSize: 4,
     cell: cellOf(number, (name, cell) => void warnings.push({ name, cell })),
-    log: { info: () => {}, warn: () => {}, error: () => {} },
   });
   postgres.start();
   return {
     ...instance,
     number,
     database,
-    moves: new PostgresAccountMoves(pool, number),
+    moves: openMoves(pool, number, world),
     postgres,
     warnings,
     stop: async () => {
