@@ -54,6 +54,7 @@ export async function readers(bench: Bench): Promise<Line[]> {
       return gateway;
     };
     const [single, split] = [await serve(), await serve({ DATABASE_READ_URL: pair.standby.url })];
+    const old = await oldPage(keys[0] ?? "", single.httpPort);
     const sides = [
       { gateway: single, readUrl: undefined },
       { gateway: single, readUrl: url },
@@ -62,7 +63,7 @@ export async function readers(bench: Bench): Promise<Line[]> {
     const measured: Round[][] = sides.map(() => []);
     for (let round = 0; round < plan.rounds; round++)
       for (const [at, side] of sides.entries()) {
-        const taken = await roundOf(bench, { ...side, ...loads, url, keys, processes });
+        const taken = await roundOf(bench, { ...side, ...loads, url, keys, old, processes });
         measured[at]?.push(taken);
       }
     return linesOf(measured);
@@ -85,13 +86,15 @@ interface Side {
   /** Where audits read; undefined: there are no readers. */
   readonly readUrl: string | undefined;
   readonly keys: readonly string[];
+  /** The request for an old page. */
+  readonly old: string;
   readonly buyers: LoadProcess;
   readonly pages: LoadProcess;
   readonly processes: DatabaseProcesses;
 }
 
 async function roundOf({ plan, signal }: Bench, side: Side): Promise<Round> {
-  const { gateway, url, readUrl, keys, buyers, pages, processes } = side;
+  const { gateway, url, readUrl, keys, old, buyers, pages, processes } = side;
   const jobOf = (requests: string[], connections: number, body: string): LoadJob => ({
     ...{ host: "127.0.0.1", port: gateway.httpPort, connections, requests, expect: { status: 200, body } },
   });
@@ -100,7 +103,7 @@ async function roundOf({ plan, signal }: Bench, side: Side): Promise<Round> {
   let audits: Promise<void> | undefined;
   const ended = new AbortController();
   if (readUrl !== undefined) {
-    await pages.start(jobOf([await oldPage(keys[0] ?? "", gateway.httpPort)], READERS, '"has_more":true'));
+    await pages.start(jobOf([old], READERS, '"has_more":true'));
     audits = auditAgain({ url, readUrl }, ended.signal);
   }
   await sleep(plan.warmUpMs, undefined, { signal });
@@ -120,7 +123,7 @@ async function roundOf({ plan, signal }: Bench, side: Side): Promise<Round> {
   };
 }
 
-/** The request for the second page, which is old enough for a standby. */
+/** The request for the second page; before anything is bought, it is old enough for a standby. */
 async function oldPage(key: string, port: number): Promise<string> {
   const headers = { authorization: `Bearer ${key}` };
   const answer = await fetch(`http://127.0.0.1:${port}/receipts?limit=${PAGE}`, { headers });
