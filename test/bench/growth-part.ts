@@ -1,7 +1,8 @@
-import { auditAndSeal } from "../../src/postgres/operations/audit-database.ts";
+import type { AuditFinding } from "../../src/app/operations/audit.ts";
+import { auditAndSeal, auditDatabase } from "../../src/postgres/operations/audit-database.ts";
 import type { Bench } from "./bench.ts";
 import { archiveFirstMonth, type Archived } from "./growth-archive.ts";
-import { growLedger, type GrownLedger } from "./growth-ledger.ts";
+import { growLedger, sealMonths, type GrownLedger } from "./growth-ledger.ts";
 import { operationsFor, type Operation } from "./growth-questions.ts";
 import type { LoadProcess } from "./load.ts";
 import { loaded, median, type Plan, type Side } from "./measure.ts";
@@ -16,12 +17,6 @@ const [WINDOW_MS, WARM_UP_MS] = [1_000, 300];
 
 /** Allowed slowdown against the smallest ledger; first audits: per transfer, against the next smaller. */
 const BAR = 1.2;
-
-/**
- * The most transfers of a ledger whose month is archived: a larger one has one seal of many months here, and
- * an archive compares all of them; elsewhere each audit has sealed its own hour.
- */
-const ONE_MONTH = 2_000_000;
 
 /** Allowance for an audit since the last seal, whatever the history, seconds. */
 const LATER_AUDIT_S = 60;
@@ -43,7 +38,8 @@ async function growthOf(
   { world, plan, scale, signal, load }: Pick<Bench, "world" | "plan" | "scale" | "signal" | "load">,
   ledgers: readonly GrownLedger[],
 ): Promise<Line[]> {
-  const first = await audited(ledgers, signal);
+  const first = await audited(ledgers, ({ url }) => auditDatabase(url, signal));
+  for (const { url } of ledgers) await sealMonths(url);
   const grown: { ledger: GrownLedger; gateway: ServedGateway }[] = [];
   try {
     // An audit of the largest ledger takes minutes and is measured separately.
@@ -63,10 +59,9 @@ async function growthOf(
         sides.push(await sideOf(question, ledger, gateway, { load: generator, plan, signal }));
       lines.push(...latencyLines(question.name, ledgers, await medians(sides, plan.rounds)));
     }
-    const later = await audited(ledgers, signal);
+    const later = await audited(ledgers, ({ url }) => auditAndSeal({ url, readUrl: url }, { signal }));
     const archived: Archived[] = [];
-    for (const { url, transfers } of ledgers)
-      if (transfers <= ONE_MONTH) archived.push(await archiveFirstMonth(url));
+    for (const { url } of ledgers) archived.push(await archiveFirstMonth(url));
     return [
       ...lines,
       ...firstAudits(ledgers, first),
@@ -129,14 +124,15 @@ function latencyLines(name: string, ledgers: readonly GrownLedger[], found: read
   }));
 }
 
-/** Audits and seals what changed since the last seal, at first all history. @returns seconds by ledger */
-async function audited(ledgers: readonly GrownLedger[], signal: AbortSignal): Promise<number[]> {
+/** Audits each ledger, which must find no violation. @returns seconds by ledger */
+async function audited(
+  ledgers: readonly GrownLedger[],
+  audit: (ledger: GrownLedger) => Promise<AuditFinding[]>,
+): Promise<number[]> {
   const seconds: number[] = [];
-  for (const { url } of ledgers) {
+  for (const ledger of ledgers) {
     const began = performance.now();
-    const wrong = (await auditAndSeal({ url, readUrl: url }, { signal })).filter(
-      ({ violations }) => violations > 0n,
-    );
+    const wrong = (await audit(ledger)).filter(({ violations }) => violations > 0n);
     seconds.push((performance.now() - began) / 1000);
     if (wrong.length > 0)
       throw new Error(`the audit found violations: ${wrong.map(({ name }) => name).join(", ")}`);
