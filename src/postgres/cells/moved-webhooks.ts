@@ -20,10 +20,16 @@ const LIST = /* sql */ `
   select ${SECRET_COLUMNS}, url, types, disabled, old_until, created_at
   from webhook_endpoint where account_id = $1 order by slot`;
 
-/** An account that comes back has the endpoints that it had last. */
+/** An account that comes back has the endpoints that it had last; they keep what they were sent here. */
 const REMOVE = /* sql */ `
-  delete from webhook_endpoint where id = any($2) or account_id = $1 and exists (
-    select from account_move where account_id = $1 and direction = 'out')`;
+  with gone as (
+    delete from webhook_endpoint where id = any($2) or account_id = $1 and exists (
+      select from account_move where account_id = $1 and direction = 'out')
+    returning id),
+  deleted as (select id from gone where id <> all($2)),
+  deliveries as (delete from webhook_delivery where endpoint_id in (select id from deleted)),
+  attempts as (delete from webhook_attempt where endpoint_id in (select id from deleted))
+  select id from deleted`;
 
 const ADD = /* sql */ `
   insert into webhook_endpoint (

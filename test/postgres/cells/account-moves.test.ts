@@ -247,6 +247,7 @@ describe("an account that moves", () => {
       ...{ owner, url: "https://hooks.example/1", types: ["balance.low"] },
     });
     const rotated = await here.endpoints.rotateSecret(owner, endpoint.endpointId, 60_000);
+    await here.endpoints.sendTest(owner, endpoint.endpointId);
     await here.endpoints.update(owner, endpoint.endpointId, { enabled: false });
     await move(two, three, owner);
     const same = { ...rotated?.endpoint, enabled: false };
@@ -259,7 +260,7 @@ describe("an account that moves", () => {
       old,
     ]);
     // What was sent to it where it was is sent from there.
-    expect(await here.endpoints.list(owner)).toMatchObject([same]);
+    expect(await here.endpoints.list(owner)).toMatchObject([{ ...same, pending: 1 }]);
 
     await there.endpoints.delete(owner, endpoint.endpointId);
     const kept = await there.endpoints.create({
@@ -267,6 +268,8 @@ describe("an account that moves", () => {
     });
     await move(three, two, owner);
     expect(await here.endpoints.list(owner)).toMatchObject([{ endpointId: kept.endpoint.endpointId }]);
+    const left = "select from webhook_delivery where endpoint_id = $1";
+    expect((await two.pool.query(left, [uuidOf("we", endpoint.endpointId)])).rowCount).toBe(0);
   });
 
   it("stays when it would have too many webhook endpoints in the other cell", async () => {
