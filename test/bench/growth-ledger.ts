@@ -75,6 +75,7 @@ export async function sealMonths(url: string): Promise<void> {
   const pool = openPool(url, { max: 2, applicationName: "toolgate bench" });
   const client = await pool.connect();
   try {
+    await client.query("set statement_timeout = 0");
     const { rows } = await client.query<{ end: string }>(
       "select month::text as end from generate_series(timestamptz '2026-02-01Z', now(), '1 month') month",
     );
