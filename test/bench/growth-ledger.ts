@@ -1,7 +1,5 @@
 import { newApiKey } from "../../src/domain/accounts/api-key.ts";
 import { fingerprint } from "../../src/domain/calls/fingerprint.ts";
-import { openPool } from "../../src/postgres/database/pool.ts";
-import { addSeal, contentOf, lastSeal } from "../../src/postgres/operations/seals.ts";
 import { systemRandom } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
 import { filledHolders, filledNumber, fillLedger } from "../postgres/large-ledger.ts";
@@ -68,26 +66,6 @@ export async function useLedger(url: string, transfers: number, accounts: number
       idempotencyKey: key.slice("key:".length),
     })),
   };
-}
-
-/** Seals each month that is over by itself, as the audits of its hours would have done. */
-export async function sealMonths(url: string): Promise<void> {
-  const pool = openPool(url, { max: 2, applicationName: "toolgate bench" });
-  const client = await pool.connect();
-  try {
-    await client.query("set statement_timeout = 0");
-    const { rows } = await client.query<{ end: string }>(
-      "select month::text as end from generate_series(timestamptz '2026-02-01Z', now(), '1 month') month",
-    );
-    for (const { end } of rows) {
-      const seal = await lastSeal(client);
-      const content = await contentOf(client, { seal, upTo: end, whole: seal === undefined });
-      if (!content || !(await addSeal(pool, content))) throw new Error(`${end}: not sealed`);
-    }
-  } finally {
-    client.release();
-    await pool.end();
-  }
 }
 
 /** Signs keys of these accounts with secrets that the database's gateways accept. @returns them by account */

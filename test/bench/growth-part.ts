@@ -1,8 +1,9 @@
 import type { AuditFinding } from "../../src/app/operations/audit.ts";
 import { auditAndSeal, auditDatabase } from "../../src/postgres/operations/audit-database.ts";
+import { sealMonths } from "../postgres/large-ledger.ts";
 import type { Bench } from "./bench.ts";
 import { archiveFirstMonth, type Archived } from "./growth-archive.ts";
-import { growLedger, sealMonths, type GrownLedger } from "./growth-ledger.ts";
+import { growLedger, type GrownLedger } from "./growth-ledger.ts";
 import { operationsFor, type Operation } from "./growth-questions.ts";
 import type { LoadProcess } from "./load.ts";
 import { loaded, median, type Plan, type Side } from "./measure.ts";

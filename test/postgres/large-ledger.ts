@@ -2,6 +2,8 @@ import pg from "pg";
 import { SCOPES } from "../../src/domain/accounts/scope.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/database/system-accounts.ts";
 import { NETWORK } from "../../src/domain/payments/body-proof.ts";
+import { openPool } from "../../src/postgres/database/pool.ts";
+import { addSeal, contentOf, lastSeal } from "../../src/postgres/operations/seals.ts";
 
 const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
 
@@ -34,6 +36,26 @@ export async function fillLedger(url: string, transfers: number, accounts?: numb
     for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
+  }
+}
+
+/** Seals each month that is over by itself, as the audits of its hours would have done. */
+export async function sealMonths(url: string): Promise<void> {
+  const pool = openPool(url, { max: 2, applicationName: "large ledger" });
+  const client = await pool.connect();
+  try {
+    await client.query("set statement_timeout = 0");
+    const { rows } = await client.query<{ end: string }>(
+      "select month::text as end from generate_series(timestamptz '2026-02-01Z', now(), '1 month') month",
+    );
+    for (const { end } of rows) {
+      const seal = await lastSeal(client);
+      const content = await contentOf(client, { seal, upTo: end, whole: seal === undefined });
+      if (!content || !(await addSeal(pool, content))) throw new Error(`${end}: not sealed`);
+    }
+  } finally {
+    client.release();
+    await pool.end();
   }
 }
 

@@ -20,21 +20,27 @@ export const WHOLE = /* sql */ `
   )`;
 
 /**
+ * Lowest ids of new entries and of runs that may have changed. Expressions of the parameters, whose values
+ * the planner sees: of a subquery it expects a third of all history, and makes hash tables for that.
+ */
+const NEW_ENTRY = "audit_bound($1)";
+const NEW_RUN = "least($2, audit_bound($1 - interval '5 minutes'))";
+
+/**
  * Sources of an audit of what changed since the seal of time $1, whose first run was $2: under the names of
  * the tables the new rows, and the rows that these point to. Tables that stay small are read whole. Transfers
  * and movements of the last hour before the seal are read again, because the chain finalizes them later.
  */
 export const SINCE_SEAL = withMaterialized({
-  since: "select audit_bound($1) as entry, least($2, audit_bound($1 - interval '5 minutes')) as run",
-  ledger_entry: "select * from public.ledger_entry where id >= (select entry from since)",
-  new_receipt: "select * from public.receipt where id >= (select entry from since)",
+  ledger_entry: `select * from public.ledger_entry where id >= ${NEW_ENTRY}`,
+  new_receipt: `select * from public.receipt where id >= ${NEW_ENTRY}`,
   new_transfer: "select * from public.transfer where id >= audit_bound($1 - interval '1 hour')",
   new_movement: "select * from public.treasury_movement where created_at >= $1 - interval '1 hour'",
   total: "select * from audit_sum union all select * from audit_sums($1, null)",
   recent_run: `
-    select * from public.run where id >= (select run from since)
+    select * from public.run where id >= ${NEW_RUN}
       and (status = 'active' or ended_at is null or ended_at >= $1)
-    union all select * from public.run where status = 'active' and id < (select run from since)`,
+    union all select * from public.run where status = 'active' and id < ${NEW_RUN}`,
   known_run: `
     select * from recent_run
     union all select run.* from (
@@ -44,7 +50,7 @@ export const SINCE_SEAL = withMaterialized({
         select run_id from public.receipt
         where network = new_receipt.network and reference = new_receipt.reference offset 0) other
       except select id from recent_run
-    ) key, lateral (select * from public.run where id = key.id offset 0) run`,
+    ) key, lateral (select * from public.run where id = key.id limit 1) run`,
   known_payment: `
     select payment.* from (
       select (paid).* from (
@@ -75,7 +81,7 @@ export const SINCE_SEAL = withMaterialized({
   run: `
     select * from known_run
     union all select run.* from (select run_id as id from idempotency except select id from known_run) key,
-      lateral (select * from public.run where id = key.id offset 0) run`,
+      lateral (select * from public.run where id = key.id limit 1) run`,
   receipt: `
     select receipt.* from (select id from run union select run_id from new_receipt) key,
       lateral (select * from public.receipt where run_id = key.id offset 0) receipt`,
