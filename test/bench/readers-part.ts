@@ -43,6 +43,8 @@ export async function readers(bench: Bench): Promise<Line[]> {
     await migrate(url);
     await fillLedger(url, scale.transfers / 10, ACCOUNTS);
     const { keys } = await useLedger(url, scale.transfers / 10, ACCOUNTS);
+    // The first seal takes the primary as long as the history.
+    await auditAndSeal({ url, readUrl: url }, { signal });
     await caughtUp(url, pair.standby.url, signal);
     const processes = await DatabaseProcesses.find(url);
     if (!processes) return [];
