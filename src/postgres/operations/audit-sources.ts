@@ -21,7 +21,8 @@ export const WHOLE = /* sql */ `
 
 /**
  * Lowest ids of new entries and of runs that may have changed. Expressions of the parameters, whose values
- * the planner sees: of a subquery it expects a third of all history, and makes hash tables for that.
+ * the planner sees: of a subquery it expects a third of all history, and makes hash tables for that. Runs are
+ * looked up with `limit 1`, because it expects one in each partition.
  */
 const NEW_ENTRY = "audit_bound($1)";
 const NEW_RUN = "least($2, audit_bound($1 - interval '5 minutes'))";
