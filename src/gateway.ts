@@ -218,7 +218,7 @@ function openTreasury(config: ServeConfig, { rpc, treasury }: SolanaChain, log: 
   return new SolanaTreasury({ rpc, treasury, memoPrefix: config.MEMO_PREFIX, finalizedAbove, log });
 }
 
-async function hasReceipts({ receipts }: Postgres, accountId: string): Promise<boolean> {
+async function hasReceipts({ accountQueries: { receipts } }: Postgres, accountId: string): Promise<boolean> {
   const query = { accountId, limit: 1, cursor: undefined, status: undefined };
   return (await receipts.list(query)).items.length > 0;
 }

@@ -245,8 +245,8 @@ function publicServices(
     walletService(signIn && { deps: walletCalls, offers, messages, ...wallets, signIn }),
     walletKeyService(signIn && { keys: postgres.apiKeys, rules: keyRulesOf(deps), signIn }),
     paymentService({ quotes: deps.quotes, relay }),
-    receiptService(postgres.receipts),
-    runService(postgres.runs),
+    receiptService(postgres.accountQueries.receipts),
+    runService(postgres.accountQueries.runs),
     createWebhookService({ config, postgres, log }),
     healthService(postgres.health, VERSION),
   ];

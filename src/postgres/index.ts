@@ -8,7 +8,7 @@ import type { Authenticator } from "../app/accounts/authenticator.ts";
 import type { Health } from "../app/operations/health.ts";
 import type { Ledger } from "../app/calls/ledger.ts";
 import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
-import type { History, Receipts, Runs } from "../app/calls/history.ts";
+import type { History } from "../app/calls/history.ts";
 import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
 import type { OperationsQueries } from "../app/operations/operations-queries.ts";
 import type { Restores } from "../app/operations/restores.ts";
@@ -66,10 +66,8 @@ import { checkDurability, openPool } from "./database/pool.ts";
 import { primaryOf } from "./database/server.ts";
 import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
-import { PostgresReceipts } from "./ledger/receipts.ts";
 import { PostgresRefunds } from "./treasury/refunds.ts";
 import { PostgresRelays } from "./payments/relays.ts";
-import { PostgresRuns } from "./ledger/runs.ts";
 import { PostgresSandboxRuns } from "./ledger/sandbox-runs.ts";
 import { PostgresSealingKeys, type SealingKeysOptions } from "./payments/sealing-keys.ts";
 import { PostgresSessions } from "./accounts/sessions.ts";
@@ -115,8 +113,6 @@ export interface Postgres {
   readonly ledger: Ledger;
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
-  readonly receipts: Receipts;
-  readonly runs: Runs;
   readonly accountQueries: AccountQueries;
   /** Collects requests for the log of their accounts. */
   readonly accountRequests: AccountRequests;
@@ -208,7 +204,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         archivedReceipt: receiptsOfOldRuns(account.reading.history, clock),
       }),
       authenticator,
-      ...openStores({ ...options, ...operatorWork, cell, pool, archived, sealingKeys }),
+      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys }),
       accountQueries: account.reading,
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
@@ -274,19 +270,16 @@ type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "o
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
   readonly cell: Cell;
-  readonly archived: ArchivedRows;
 };
 
 /** The ports that need the pool only and no background work. */
 function openStores(options: StoreOptions) {
-  const { pool, clock, random, instanceId, operatorLog, cell, archived, ...stores } = options;
+  const { pool, clock, random, instanceId, operatorLog, cell, ...stores } = options;
   const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
     ...withOperatorLogFile({ apiKeys: stores.apiKeys, operatorActions }, operatorLog),
     keyGroups: stores.keyGroups,
     rateLimiter: new PostgresRateLimiter({ pool, clock }),
-    receipts: new PostgresReceipts(pool, archived, cell),
-    runs: new PostgresRuns(pool, archived, cell),
     operations: new PostgresOperations(pool, clock),
     restores: new PostgresRestores(pool),
     sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),

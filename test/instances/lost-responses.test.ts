@@ -39,7 +39,8 @@ afterAll(async () => {
 });
 
 const page = () => ({ accountId: agent.accountId, limit: 5, cursor: undefined, status: undefined });
-const runs = async () => (await ground.postgres.runs.list(page())).items.map(({ status }) => status);
+const runs = async () =>
+  (await ground.postgres.accountQueries.runs.list(page())).items.map(({ status }) => status);
 const WAITING = `select from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 
@@ -97,7 +98,7 @@ describe("an instance that dies before it receives the database response", () =>
     });
     const retried = await callAt(survivor, agent, { ...CHAT, ...how(headers) });
     expect(retried.status, JSON.stringify(retried.body)).toBe(200);
-    const [receipt] = (await ground.postgres.receipts.list(page())).items;
+    const [receipt] = (await ground.postgres.accountQueries.receipts.list(page())).items;
     expect(retried.body.receipt.receipt_id).toBe(receipt?.receiptId);
     expect(model.asked(), "the tool ran once").toBe(asked + 1);
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });

@@ -47,7 +47,7 @@ async function beginSlowCall(
 
 async function statusesOfRuns({ accountId }: Agent): Promise<string[]> {
   const page = { accountId, limit: 5, cursor: undefined, status: undefined };
-  return (await ground.postgres.runs.list(page)).items.map(({ status }) => status);
+  return (await ground.postgres.accountQueries.runs.list(page)).items.map(({ status }) => status);
 }
 
 /** Whether a call was counted against the rate limit: the gateway has received it, and its hold is next. */

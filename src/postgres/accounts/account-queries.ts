@@ -4,6 +4,7 @@ import type { OwnRecordQueries } from "../../app/calls/own-records.ts";
 import type { Statements } from "../../app/accounts/statements.ts";
 import type { UsageReports } from "../../app/accounts/usage.ts";
 import type { RevenueReports } from "../../app/operations/revenue.ts";
+import type { Cell } from "../../domain/core/cell.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
@@ -18,7 +19,7 @@ import { PostgresRevenue } from "./revenue.ts";
 import { PostgresStatements } from "./statement.ts";
 import { PostgresUsageReports } from "./usage.ts";
 
-/** Read models for account holders in the console. */
+/** Read models for account holders, in the console and over the API. */
 export interface AccountQueries {
   readonly statements: Statements;
   readonly usageReports: UsageReports;
@@ -26,7 +27,6 @@ export interface AccountQueries {
   readonly revenueReports: RevenueReports;
   readonly history: History;
   readonly ownRecords: OwnRecordQueries;
-  /** The public lists, on this pool. */
   readonly receipts: Receipts;
   readonly runs: Runs;
 }
@@ -47,6 +47,7 @@ interface Options {
   readonly instanceId: string;
   readonly sealingKeys: SealingKeys;
   readonly archived: ArchivedRows;
+  readonly cell?: Cell | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -54,7 +55,7 @@ interface Options {
 /** Opens the read models on their own pools. They connect on first use. */
 export function openAccountQueries(options: Options) {
   const { url, readUrl, instanceId, clock, log } = options;
-  const applicationName = `toolgate console ${instanceId}`;
+  const applicationName = `toolgate reads ${instanceId}`;
   const standby = new Standby({ url, readUrl, max: CONNECTIONS, applicationName, log });
   const stores = new Map<Pool, ReturnType<typeof storesOn>>();
   const on = (pool: Pool) => {
@@ -94,8 +95,9 @@ export function openAccountQueries(options: Options) {
   return { reading, standby };
 }
 
-function storesOn(pool: Pool, { sealingKeys, archived }: Options): AccountQueries {
-  const [receipts, runs] = [new PostgresReceipts(pool, archived), new PostgresRuns(pool, archived)];
+function storesOn(pool: Pool, { sealingKeys, archived, cell }: Options): AccountQueries {
+  const receipts = new PostgresReceipts(pool, archived, cell);
+  const runs = new PostgresRuns(pool, archived, cell);
   return {
     statements: new PostgresStatements(pool, sealingKeys, archived),
     usageReports: new PostgresUsageReports(pool),

@@ -65,10 +65,11 @@ describe("an instance", () => {
     const call = callOf(account);
     await instances[0]!.ledger.authorize(call);
     await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
-    expect(await instances[1]!.runs.find(account, call.runId)).toMatchObject({ status: "active" });
+    const { runs } = instances[1]!.accountQueries;
+    expect(await runs.find(account, call.runId)).toMatchObject({ status: "active" });
     await instances[0]!.stop();
     await expect
-      .poll(() => instances[1]!.runs.find(account, call.runId))
+      .poll(() => runs.find(account, call.runId))
       .toMatchObject({
         status: "failed",
         error: { code: "UNAVAILABLE", message: expect.stringContaining("instance") },

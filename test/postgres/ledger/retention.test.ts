@@ -117,7 +117,7 @@ describe("pauses of the retention job", () => {
     const others = [randomUUID(), randomUUID()].map((id) =>
       openPool(database.url, { max: 2, applicationName: `toolgate ${id}` }),
     );
-    const besides = openPool(database.url, { max: 1, applicationName: `toolgate console ${randomUUID()}` });
+    const besides = openPool(database.url, { max: 1, applicationName: `toolgate reads ${randomUUID()}` });
     try {
       await Promise.all([...others, ...others, besides].map((pool) => pool.query("select")));
       for (const statement of Object.values(DELETE_EXPIRED)) {
