@@ -26,9 +26,9 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // The limit ends a test that hangs. It must not end one on a busy machine.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       { extends: true, test: { name: "unit", include: unit, setupFiles: ["test/tooling/unit-guard.ts"] } },
       {

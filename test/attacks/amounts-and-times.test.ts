@@ -186,9 +186,7 @@ describe("a late payment", () => {
       );
       expect(asked).toEqual([0, 0]);
       quick.chain.chain.advance(40);
-      await expect
-        .poll(() => quick.postgres.ledger.balance(buyer.accountId), { timeout: 10_000 })
-        .toBe(PRICE);
+      await expect.poll(() => quick.postgres.ledger.balance(buyer.accountId)).toBe(PRICE);
       expectRefused(
         await callWith(quick, buyer, tx, offer.quoteId),
         /the quote has expired/,

@@ -194,9 +194,7 @@ describe("one payment of a wallet without an account", () => {
     const pending = await ask(signed, PARAMS, PATH, impatient);
     expect(pending).toMatchObject({ status: 503, body: { code: "PAYMENT_PENDING" } });
     world.chain.chain.advance(64);
-    await expect
-      .poll(() => accountsOf(wallet), { timeout: 10_000 })
-      .toMatchObject([{ available: String(PRICE) }]);
+    await expect.poll(() => accountsOf(wallet)).toMatchObject([{ available: String(PRICE) }]);
     expect((await ask(signed)).status).toBe(200);
     expect(await accountsOf(wallet)).toMatchObject([{ available: "0" }]);
   });

@@ -67,7 +67,7 @@ function quoteFor(poor: Agent, alias: string, model: keyof typeof QUOTES): Promi
       expect([status, body.quote?.price_usdc_microusd]).toEqual([402, QUOTES[model]]);
       return body.quote;
     },
-    { timeout: 20_000 },
+    { timeout: 120_000 },
   );
 }
 

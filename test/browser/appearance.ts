@@ -174,5 +174,5 @@ export function appearanceTests(getWorld: () => ConsoleWorld): void {
     });
     expect((await axeViolations(page)).join()).toContain("button-name");
     await closeBrowser();
-  }, 120_000);
+  });
 }

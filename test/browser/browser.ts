@@ -63,7 +63,7 @@ async function openContext(browser: Browser, baseUrl: string, options: BrowserOp
     ...look,
   });
   // On a busy machine only the test's own timeout should end a wait.
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const problems = collectProblems(context, new URL(baseUrl).origin, expected);
   await installWallets(context, wallets);
   return {

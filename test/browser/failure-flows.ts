@@ -65,7 +65,7 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("navigation").getByRole("link", { name: "Deposit" }).click();
     await page.getByText("The gateway cannot be reached").first().waitFor();
     await context.setOffline(false);
-    await page.getByText("No deposits yet").waitFor({ timeout: 10_000 });
+    await page.getByText("No deposits yet").waitFor();
     expect(await page.getByText("The gateway cannot be reached").count()).toBe(0);
 
     await page.route(/GetBalance/, (route) => route.fulfill({ status: 500, body: "no" }));

@@ -21,7 +21,7 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await tab.getByText("This session").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
-    await tab.getByRole("heading", { name: "Sign in with your wallet" }).waitFor({ timeout: 5_000 });
+    await tab.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
     expect(await tab.locator("body").innerText()).not.toContain(
       agent.wallet.publicKey.toBase58().slice(0, 5),
     );

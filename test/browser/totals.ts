@@ -161,7 +161,7 @@ export function totalsTests(getWorld: () => ConsoleWorld): void {
     await sums.close();
     await closeBrowser();
     await reportPageTimes(world, agent.wallet);
-  }, 120_000);
+  });
 }
 
 /** Every page has the same size and takes one request. */

@@ -93,26 +93,21 @@ describe.concurrent("an example refuses a manipulated transaction of the gateway
   const rows = programs.flatMap((file) =>
     MANIPULATIONS.map((manipulation) => ({ file, manipulation, does: manipulation.name })),
   );
-  it.for(rows)(
-    "$file refuses a transaction that $does",
-    { timeout: 90_000 },
-    async ({ file, manipulation }, { skip, expect }) => {
-      const reason = missing.get(path.extname(file));
-      if (reason !== undefined) skip(reason);
-      const { variables } = await buyer({ way: "gasless" });
-      const gateway = await startMaliciousGateway(world.gateway.baseUrl, manipulation);
-      const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_URL: gateway.url });
-      await gateway.close();
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toMatch(/not signed: /);
-    },
-  );
+  it.for(rows)("$file refuses a transaction that $does", async ({ file, manipulation }, { skip, expect }) => {
+    const reason = missing.get(path.extname(file));
+    if (reason !== undefined) skip(reason);
+    const { variables } = await buyer({ way: "gasless" });
+    const gateway = await startMaliciousGateway(world.gateway.baseUrl, manipulation);
+    const { code, stdout, stderr } = await runExample(file, { ...variables, TOOLGATE_URL: gateway.url });
+    await gateway.close();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/not signed: /);
+  });
 });
 
 describe.concurrent("an example whose payment is pending", () => {
   it.for(["python/buy.py", "go/buy/main.go", "curl/http.sh"])(
     "%s repeats the same proof until its payment is confirmed",
-    { timeout: 90_000 },
     async (file, { skip, expect }) => {
       const reason = missing.get(path.extname(file));
       if (reason !== undefined) skip(reason);

@@ -119,7 +119,7 @@ describe("console key", () => {
       expect((await call(secret)).body.message).toMatch(/is spent/);
     const { key } = await keys.revokeKey({ keyId: next.key?.keyId ?? "" });
     expect(key?.revokedAt).toBeDefined();
-    await expect.poll(async () => (await call(next.secret)).status, { timeout: 5_000 }).toBe(401);
+    await expect.poll(async () => (await call(next.secret)).status, { timeout: 15_000 }).toBe(401);
   });
 
   it("is not found by other accounts", async () => {

@@ -25,7 +25,7 @@ afterAll(() => world.close());
 async function entryOf(requestId: string | null) {
   const find = async () => (await own.getRequest({ id: requestId ?? "" })).request;
   const found = async () => (await find().catch(() => undefined))?.requestId;
-  await expect.poll(found, { interval: 100, timeout: 5_000 }).toBe(requestId);
+  await expect.poll(found, { interval: 100 }).toBe(requestId);
   return find();
 }
 
@@ -37,7 +37,7 @@ async function storeAll() {
     const { items } = await own.listRequests({ filter: { tool: "echo" } });
     return items.length > 0;
   };
-  await expect.poll(probe, { interval: 200, timeout: 10_000 }).toBe(true);
+  await expect.poll(probe, { interval: 200 }).toBe(true);
 }
 
 describe("the request log of an account", () => {

@@ -248,7 +248,7 @@ describe("sweep", () => {
           );
           return rows[0];
         },
-        { timeout: 20_000, interval: 100 },
+        { interval: 100 },
       )
       .toEqual({ sessions: 0, nonces: ["nonce5"] });
     expect(await isIn(good!)).toBe(true);

@@ -154,13 +154,13 @@ describe("a refused call: 401", () => {
     }
   });
 
-  it("refuses a revoked key within a second", async () => {
+  it("refuses a revoked key long before copies of it expire", async () => {
     const agent = await world.agent();
     expect((await world.call(agent, "echo", { message: "" })).status).toBe(200);
     await world.postgres.apiKeys.revoke(agent.keyId);
     await expect
       .poll(async () => (await world.call(agent, "echo", { message: "" })).status, {
-        timeout: 1000,
+        timeout: 15_000,
         interval: 50,
       })
       .toBe(401);

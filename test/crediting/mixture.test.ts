@@ -109,4 +109,4 @@ it("keeps treasury and ledger equal after random payments, calls, withdrawals, f
     expect(errors).toEqual([]);
   };
   await fc.assert(fc.asyncProperty(mixtures, run), { numRuns: 3, endOnFailure: true });
-}, 180_000);
+});

@@ -5,26 +5,22 @@ import process from "node:process";
 import { expect, it } from "vitest";
 import { command } from "../tooling/command.ts";
 
-it(
-  "npx starts the packed gateway in an empty folder, which sells a call",
-  { timeout: 600_000 },
-  async ({ skip }) => {
-    skip(process.env["RELEASE"] !== "everything", "downloads its packages: set RELEASE=everything");
-    const built = await command("npm", ["run", "-s", "build:gateway"]);
-    expect(built.code, built.output).toBe(0);
-    const tarball = built.output.trim().split("\n").at(-1) ?? "";
-    const empty = await mkdtemp(path.join(os.tmpdir(), "toolgate-gateway-"));
-    try {
-      const { code, output } = await command(
-        "npx",
-        ["--yes", `--package=${tarball}`, "toolgate", "dev", "--exit-after-demo"],
-        { cwd: empty, env: { PORT: "0", GRPC_PORT: "0" } },
-      );
-      expect(code, output).toBe(0);
-      expect(output).toMatch(/-> 200, receipt rcpt_/);
-      expect(output).toContain("npx toolgate accounts operator");
-    } finally {
-      await rm(empty, { recursive: true, force: true });
-    }
-  },
-);
+it("npx starts the packed gateway in an empty folder, which sells a call", async ({ skip }) => {
+  skip(process.env["RELEASE"] !== "everything", "downloads its packages: set RELEASE=everything");
+  const built = await command("npm", ["run", "-s", "build:gateway"]);
+  expect(built.code, built.output).toBe(0);
+  const tarball = built.output.trim().split("\n").at(-1) ?? "";
+  const empty = await mkdtemp(path.join(os.tmpdir(), "toolgate-gateway-"));
+  try {
+    const { code, output } = await command(
+      "npx",
+      ["--yes", `--package=${tarball}`, "toolgate", "dev", "--exit-after-demo"],
+      { cwd: empty, env: { PORT: "0", GRPC_PORT: "0" } },
+    );
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/-> 200, receipt rcpt_/);
+    expect(output).toContain("npx toolgate accounts operator");
+  } finally {
+    await rm(empty, { recursive: true, force: true });
+  }
+});

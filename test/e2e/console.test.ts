@@ -43,7 +43,7 @@ afterAll(async () => {
 
 it("a new user signs in, creates a key, deposits, buys and downloads the statement", async () => {
   await expect
-    .poll(() => output, { timeout: 100_000 })
+    .poll(() => output, { timeout: 200_000 })
     .toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
   const consoleUrl = /http:\S+\/console/.exec(output)?.[0] ?? "";
   const wallet = /signs in with (\w{32,44})/.exec(output)?.[1] ?? "";

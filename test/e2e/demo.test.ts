@@ -30,27 +30,23 @@ async function toolgate(...args: string[]): Promise<{ code: number | null; outpu
 }
 
 describe("npm run demo", () => {
-  it(
-    "npm run demo buys one call and exits with 0, also on the data of an earlier run",
-    { timeout: 120_000 },
-    async () => {
-      const receipts = new Set<string>();
-      for (const run of ["first", "second"]) {
-        const { code, output } = await toolgate("dev", "--exit-after-demo");
-        expect(output, run).toMatch(/402, quote \$0\.001/);
-        expect(output, run).toMatch(/not charged again/);
-        const [, quoted, charged] = /5 .*quoted at most (\d+), charged (\d+)/.exec(output) ?? [];
-        expect(Number(charged), output).toBeGreaterThan(0);
-        expect(Number(charged), output).toBeLessThan(Number(quoted));
-        expect(output).toMatch(/6 .*no API key and no SOL; quoted 1000, charged 1000/);
-        expect(code, output).toBe(0);
-        receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
-        expect(existsSync(path.join(folder, "dev.json")), "dev.json exists only while dev runs").toBe(false);
-        expect(output, run).not.toMatch(/\u001b\[/);
-      }
-      expect(receipts.size).toBe(2);
-    },
-  );
+  it("npm run demo buys one call and exits with 0, also on the data of an earlier run", async () => {
+    const receipts = new Set<string>();
+    for (const run of ["first", "second"]) {
+      const { code, output } = await toolgate("dev", "--exit-after-demo");
+      expect(output, run).toMatch(/402, quote \$0\.001/);
+      expect(output, run).toMatch(/not charged again/);
+      const [, quoted, charged] = /5 .*quoted at most (\d+), charged (\d+)/.exec(output) ?? [];
+      expect(Number(charged), output).toBeGreaterThan(0);
+      expect(Number(charged), output).toBeLessThan(Number(quoted));
+      expect(output).toMatch(/6 .*no API key and no SOL; quoted 1000, charged 1000/);
+      expect(code, output).toBe(0);
+      receipts.add(/receipt (rcpt_\w+)/.exec(output)?.[1] ?? "");
+      expect(existsSync(path.join(folder, "dev.json")), "dev.json exists only while dev runs").toBe(false);
+      expect(output, run).not.toMatch(/\u001b\[/);
+    }
+    expect(receipts.size).toBe(2);
+  });
 
   it("every command has help, and an unknown command exits with code 2", async () => {
     for (const args of [

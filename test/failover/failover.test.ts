@@ -12,7 +12,7 @@ const report = z.object({
 describe("a failover of the database", () => {
   const missing = missingPackages();
 
-  it("loses no acknowledged call and charges none twice", { timeout: 290_000 }, async ({ skip }) => {
+  it("loses no acknowledged call and charges none twice", async ({ skip }) => {
     if (missing.length > 0) return skip(`not installed: ${missing.join(", ")}`);
     const { code, output } = await command("node", [
       "test/failover/main.ts",

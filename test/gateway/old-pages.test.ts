@@ -28,7 +28,7 @@ beforeAll(async () => {
   ground = await startGround({ DATABASE_READ_URL: pair.standby.url }, url);
   const log = { ...createLogger("silent", { secrets: [] }), info: (line: object) => void lines.push(line) };
   gateway = await startGateway(requireServeConfig(readConfig(ground.settings)), log);
-  await vi.waitFor(() => expect(lines).toContainEqual({ event: "standby_used" }), { timeout: 30_000 });
+  await vi.waitFor(() => expect(lines).toContainEqual({ event: "standby_used" }), { timeout: 60_000 });
 });
 afterAll(async () => {
   await gateway.close();

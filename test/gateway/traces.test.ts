@@ -49,7 +49,7 @@ afterAll(async () => {
 /** The spans of a trace, once its request's span has arrived. */
 async function traceOf(traceId: string): Promise<ReceivedSpan[]> {
   const found = () => spansIn(collector.received).filter((span) => span.traceId === traceId);
-  await expect.poll(() => found().some(({ kind }) => kind === "server"), { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => found().some(({ kind }) => kind === "server")).toBe(true);
   return found();
 }
 
@@ -129,7 +129,7 @@ describe("the trace of a paid call", () => {
       params: {},
       idempotency_key: "planted-key",
     });
-    await expect.poll(() => spansIn(collector.received).length, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => spansIn(collector.received).length).toBe(2);
     const sent = collector.received.map(({ body }) => body).join("");
     for (const secret of ["planted", agent.apiKey, agent.apiKey.slice(0, 16), KEY])
       expect(sent).not.toContain(secret);
@@ -180,7 +180,7 @@ describe("the trace of a call", () => {
     const trace = `${"ghm".indexOf(tool[0] ?? "") + 4}df7651916cd43dd8448eb211c80319c`;
     const call = () => world.call(agent, tool, PARAMS[tool] ?? {}, sent(trace));
     // Until its server has described it, a tool is unavailable.
-    await expect.poll(async () => (await call()).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await call()).status).toBe(200);
     const received = String(backends.received[tool]?.());
     await expect.poll(() => spansIn(collector.received).map(({ name: one }) => one)).toContain(name);
     const spans = spansIn(collector.received).filter(({ traceId }) => traceId === trace);
@@ -208,7 +208,7 @@ describe("a collector", () => {
     const init = { method: "POST", body: JSON.stringify(CALL) };
     for (let call = 0; call < 3; call++)
       expect((await request(gateway, agent, "/v1/mcp/tools/call", init)).status).toBe(200);
-    await expect.poll(lost, { timeout: 90_000 }).toBeGreaterThanOrEqual(3);
+    await expect.poll(lost).toBeGreaterThanOrEqual(3);
     expect(await figureOf(gateway.metricsAddress, "toolgate_spans_exported_total")).toBe(0);
     if (!kind.includes("refuses")) await down[Symbol.asyncDispose]();
   });

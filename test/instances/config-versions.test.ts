@@ -19,9 +19,9 @@ const NO_POLL = { CONFIG_POLL_MS: "600000" };
 /** The poll bound of instances that miss notifications, ms. */
 const POLL_MS = 500;
 
-const WITHIN = { timeout: 20_000, interval: 20 };
-/** Far below the 30 seconds for which instances cache keys. */
-const SOON = { timeout: 5_000, interval: 20 };
+const WITHIN = { interval: 20 };
+/** Below the 30 seconds for which instances cache keys. */
+const SOON = { timeout: 15_000, interval: 20 };
 
 const verbose = z.object({
   checks: z.object({ config: z.object({ version: z.number(), newest: z.number() }) }),

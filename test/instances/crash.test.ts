@@ -80,7 +80,7 @@ async function retryUntilBought(headers: Record<string, string>, key?: string): 
         expect([200, 409], JSON.stringify(last.body)).toContain(last.status);
         return last.status;
       },
-      { timeout: 15 * LEASE_MS, interval: 100 },
+      { interval: 100 },
     )
     .toBe(200);
   if (!last) throw new Error("there was an answer");
@@ -114,9 +114,7 @@ describe("an instance killed during a paid call", () => {
     const { price } = await beginSlowCall();
     doomed.signal("SIGKILL");
     await doomed.ended;
-    await expect
-      .poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 })
-      .toEqual(["failed"]);
+    await expect.poll(() => statusesOfRuns(survivor), { interval: 100 }).toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
     expect(await released()).toBe(before + 1);
   });
@@ -126,9 +124,7 @@ describe("an instance stalled beyond its lease", () => {
   it("does not charge what another instance has charged", async () => {
     const { headers, answer } = await beginSlowCall("stalled");
     doomed.signal("SIGSTOP");
-    await expect
-      .poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 })
-      .toEqual(["failed"]);
+    await expect.poll(() => statusesOfRuns(survivor), { interval: 100 }).toEqual(["failed"]);
     model.letGo();
     const bought = await retryUntilBought(headers, "stalled");
     doomed.signal("SIGCONT");
@@ -143,9 +139,7 @@ describe("an instance stalled beyond its lease", () => {
   it("charges nothing for a released run, even without a retry; a retry at the same instance works", async () => {
     const { headers, price, answer } = await beginSlowCall();
     doomed.signal("SIGSTOP");
-    await expect
-      .poll(() => statusesOfRuns(survivor), { timeout: 15 * LEASE_MS, interval: 100 })
-      .toEqual(["failed"]);
+    await expect.poll(() => statusesOfRuns(survivor), { interval: 100 }).toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
     model.letGo();
     doomed.signal("SIGCONT");

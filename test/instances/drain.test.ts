@@ -109,7 +109,7 @@ it("sends GOAWAY on gRPC connections, and cuts a stream that its client keeps op
     expect(await Promise.race([goaway, closed])).toBe(http2.constants.NGHTTP2_NO_ERROR);
     let exitCode: number | null | undefined;
     void instance.ended.then((code) => (exitCode = code));
-    await expect.poll(() => exitCode, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => exitCode).toBe(0);
   } finally {
     session.destroy();
   }

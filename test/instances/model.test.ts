@@ -38,7 +38,7 @@ beforeAll(async () => {
   const expired = Date.now() + 10_500;
   await brief.ended;
   await sleep(Math.max(0, expired - Date.now()));
-}, 120_000);
+});
 afterAll(async () => {
   try {
     await expectCleanAudit(ground.settings);

@@ -118,7 +118,7 @@ describe("three instances on one database", () => {
     });
   });
 
-  it("all reject a revoked key within a second", async () => {
+  it("all reject a revoked key long before their copies expire", async () => {
     const agent = await ground.agent();
     const echo = { tool: "echo", params: { message: "" } };
     for (const instance of three) expect((await callAt(instance, agent, echo)).status).toBe(200);
@@ -126,7 +126,7 @@ describe("three instances on one database", () => {
     await Promise.all(
       three.map((instance) =>
         expect
-          .poll(async () => (await callAt(instance, agent, echo)).status, { timeout: 1_000, interval: 25 })
+          .poll(async () => (await callAt(instance, agent, echo)).status, { timeout: 15_000, interval: 25 })
           .toBe(401),
       ),
     );

@@ -36,7 +36,7 @@ beforeAll(async () => {
     instances.serve({ ...settings, SANDBOX_ISOLATION: "off" }),
   ]);
   await Promise.all([one, two].map(untilProven));
-}, 120_000);
+});
 afterAll(async () => {
   try {
     await expectCleanAudit(ground.settings);
@@ -103,7 +103,7 @@ it("ends code with its killed instance: the hold is released, nothing charged, n
   one.signal("SIGKILL");
   await expect(answer).rejects.toThrow();
   await expect.poll(() => started.filter(isThere)).toEqual([]);
-  await expect.poll(() => activeRuns(two, agent), { timeout: 15 * LEASE_MS, interval: 100 }).toEqual([]);
+  await expect.poll(() => activeRuns(two, agent), { interval: 100 }).toEqual([]);
   expect(await accountOf(two, agent)).toEqual(before);
   const cancelled = await callTool(two, agent, "sandbox_cancel", { run_id: "doomed" });
   expect(cancelled.body.result).toEqual({ run_id: "doomed", cancelled: false, status: "failed" });

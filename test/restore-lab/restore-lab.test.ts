@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { command } from "../tooling/command.ts";
 import { missingPackages } from "./options.ts";
 
-it("restores a database under load by the guide's commands", { timeout: 240_000 }, async ({ skip }) => {
+it("restores a database under load by the guide's commands", async ({ skip }) => {
   const missing = missingPackages();
   if (missing.length > 0) return skip(`not installed: ${missing.join(", ")}`);
   const args = ["test/restore-lab/main.ts", "--short", "--json"];

@@ -1,11 +1,7 @@
-import { vi } from "vitest";
 import { ProcessEngine } from "../../src/sandbox/process/process-engine.ts";
 import { engineContract } from "./engine-contract.ts";
 import { isolations } from "./isolations.ts";
 import { silent } from "./silent-log.ts";
-
-// A busy machine slows down Python's start many times.
-vi.setConfig({ testTimeout: 120_000 });
 
 const LIMITS = { memoryMb: { javascript: 128, python: 384 }, outputBytes: 65_536 };
 

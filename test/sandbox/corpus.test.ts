@@ -64,7 +64,7 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
     return outcomeOf(engine, job(code, one.language, { timeoutMs: one.timeoutMs ?? DEFAULT_TIMEOUT_MS }));
   };
 
-  it.concurrent.for(alone)("$language/$name attacks $attacks", { timeout: 300_000 }, async (one) => {
+  it.concurrent.for(alone)("$language/$name attacks $attacks", async (one) => {
     expect(judge(one, await run(one), host, LIMITS)).toEqual([]);
   });
 
@@ -73,7 +73,7 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
     beforeAll(async () => {
       const program = await programOf(snippets, host.values);
       outcome = await outcomeOf(engine, job(program, "python", { timeoutMs: DEFAULT_TIMEOUT_MS }));
-    }, 300_000);
+    });
 
     it.for(snippets)("$name attacks $attacks", (one, { skip }) => {
       skip(one.namespaces === true && isolation === "process", NAMESPACES);
@@ -83,7 +83,6 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
 
   it.concurrent.for(whole ? PAIRS : PAIRS.slice(0, 1))(
     "keeps nothing one run leaves for the next ($plants.language)",
-    { timeout: 300_000 },
     async ({ plants, looks }) => {
       expect(judge(plants, await run(plants), host, LIMITS)).toEqual([]);
       expect(judge(looks, await run(looks), host, LIMITS)).toEqual([]);

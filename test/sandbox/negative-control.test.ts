@@ -13,7 +13,6 @@ const IN_PYTHON = BITING.filter(({ language }) => language === "python");
 describe("corpus without isolation", () => {
   it.concurrent.for(BITING.filter(({ language }) => language === "javascript"))(
     "reports that $name succeeded",
-    { timeout: 90_000 },
     async (one) => {
       // Open listeners and unanswered attempts keep the process alive.
       await expectEscapes([one], async (host) => {
@@ -23,7 +22,7 @@ describe("corpus without isolation", () => {
     },
   );
 
-  it.concurrent("reports that Python attacks succeeded", { timeout: 90_000 }, async () => {
+  it.concurrent("reports that Python attacks succeeded", async () => {
     await expectEscapes(IN_PYTHON, (host) => programOf(IN_PYTHON, host.values));
   });
 });

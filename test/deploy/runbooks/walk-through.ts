@@ -18,7 +18,7 @@ export function walkThrough(walks: readonly Walk[]): void {
     });
     afterAll(() => stage[Symbol.asyncDispose]());
 
-    it.each(walks)("$title", { timeout: 300_000 }, async ({ alerts, cause, remedy, after }) => {
+    it.each(walks)("$title", async ({ alerts, cause, remedy, after }) => {
       const names = Object.keys(alerts);
       const firing = () => Promise.all(names.map(async (name) => ((await stage.fires(name)) ? name : "")));
       const none = names.map(() => "");

@@ -295,7 +295,7 @@ const step = fc.record({
   captured: fc.bigInt({ min: 1n, max: PRICE }),
 });
 
-it("never exceeds a limit of a key or group, whatever races", { timeout: 180_000 }, async () => {
+it("never exceeds a limit of a key or group, whatever races", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80 }), async (steps) => {
       const account = await makeAccount(one.pool, 1_000n * PRICE);

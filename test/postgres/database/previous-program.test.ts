@@ -51,4 +51,4 @@ it("a program passes its tests of money on a second version of the schema, unles
   } finally {
     await next.remove();
   }
-}, 120_000);
+});

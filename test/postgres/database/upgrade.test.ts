@@ -39,7 +39,7 @@ describe.each(SCHEMAS)("a database with data, upgraded from %s", (schema) => {
     await grantServing(url, SERVING.role);
     fresh = await createTestDatabase();
     upgraded = openInstance(url);
-  }, 30_000);
+  });
   afterAll(async () => {
     await upgraded.close();
     await Promise.all([fresh.drop(), query(inject("postgresUrl"), `drop database ${name} with (force)`)]);

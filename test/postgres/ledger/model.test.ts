@@ -142,7 +142,7 @@ async function newTrial() {
   return { accounts, keys, txs, deposit, call, movement };
 }
 
-describe("the ledger", { timeout: 120_000 + RUNS * 1_000 }, () => {
+describe("the ledger", { timeout: 600_000 + RUNS * 1_000 }, () => {
   it("matches the reference ledger step by step", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (trial) => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   instance = openInstance(database.url);
   await fillLedger(database.url, TRANSFERS);
-}, 60_000);
+});
 afterAll(async () => {
   await instance.close();
   await database.drop();

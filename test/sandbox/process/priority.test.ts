@@ -10,8 +10,6 @@ import { descendants } from "../process-watch.ts";
 import { silent } from "../silent-log.ts";
 import { jobOf, NEVER, selfTestParts } from "./bench.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 const { isolation } = isolations()[0]!;
 
 it("starts a worker at low priority and raises it when it is ready", async () => {

@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(wheelsDir, { recursive: true });
 });
 
-describe("process engine", { timeout: 200_000 }, () => {
+describe("process engine", () => {
   it("imports the operator's wheels and reports them", async () => {
     const code = "import greeting\ngreeting.greet('you')";
     expect(await outcomeOf(jobOf(code, { language: "python" }))).toMatchObject({ result: "hello you" });

@@ -17,11 +17,11 @@ function without(line: LaunchLine, part: string, instead = ""): LaunchLine {
   return [command, ...words.map((word) => word.replace(part, instead)).filter((word) => word !== "")];
 }
 
-describe("sandbox self-test without bubblewrap", { timeout: 180_000 }, () => {
+describe("sandbox self-test without bubblewrap", () => {
   let parts: Parts;
   beforeAll(async () => {
     parts = await selfTestParts("process");
-  }, 180_000);
+  });
 
   it.each([
     [/memory \(RLIMIT_DATA\)/, /ulimit -d \d+ && /, "", ["memory (RLIMIT_DATA)"]],
@@ -70,11 +70,11 @@ const bubblewrap = hasBubblewrap();
 if (!bubblewrap)
   process.stderr.write("bubblewrap does not work here: its part of the self-test is skipped\n");
 
-describe.runIf(bubblewrap)("sandbox self-test with bubblewrap", { timeout: 180_000 }, () => {
+describe.runIf(bubblewrap)("sandbox self-test with bubblewrap", () => {
   let parts: Parts;
   beforeAll(async () => {
     parts = await selfTestParts("required");
-  }, 180_000);
+  });
 
   it.each([
     [/shares net/, "--unshare-net"],

@@ -11,7 +11,7 @@ let pool: WorkerPool | undefined;
 
 beforeAll(async () => {
   parts = await selfTestParts("process");
-}, 180_000);
+});
 afterEach(async () => await pool?.close());
 
 const start = async (signal: AbortSignal) => {

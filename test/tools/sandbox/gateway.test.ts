@@ -47,22 +47,18 @@ async function patiently(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-it(
-  "sandbox_execute is UNAVAILABLE with Retry-After during the self-test, then available",
-  { timeout: 120_000 },
-  async () => {
-    const agent = await world.agent({ balance: 5_000n });
-    const params = { language: "javascript", code: "export default 1" };
-    const call = await execute(agent, params);
-    expect({ status: call.status, code: call.body.code }).toEqual({ status: 503, code: "UNAVAILABLE" });
-    expect(call.headers.get("retry-after")).toBe("5");
-    expect(await statusOf(world.gateway, "sandbox_execute")).toBe("active");
-    expect((await world.get(agent, "/runs")).body.items).toEqual([]);
-    await untilProven(world.gateway);
-    expect(await statusOf(world.gateway, "sandbox_execute")).toBe("active");
-    expect((await patiently(() => execute(agent, params))).status).toBe(200);
-  },
-);
+it("sandbox_execute is UNAVAILABLE with Retry-After during the self-test, then available", async () => {
+  const agent = await world.agent({ balance: 5_000n });
+  const params = { language: "javascript", code: "export default 1" };
+  const call = await execute(agent, params);
+  expect({ status: call.status, code: call.body.code }).toEqual({ status: 503, code: "UNAVAILABLE" });
+  expect(call.headers.get("retry-after")).toBe("5");
+  expect(await statusOf(world.gateway, "sandbox_execute")).toBe("active");
+  expect((await world.get(agent, "/runs")).body.items).toEqual([]);
+  await untilProven(world.gateway);
+  expect(await statusOf(world.gateway, "sandbox_execute")).toBe("active");
+  expect((await patiently(() => execute(agent, params))).status).toBe(200);
+});
 
 describe("sandbox_execute", () => {
   it("is charged to the balance and returns its result over HTTP", async () => {

@@ -153,7 +153,7 @@ describe("a file", () => {
       socket.resume();
       socket.once("data", () => socket.pause());
     }, 250);
-    await expect.poll(() => file.left, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => file.left).toBe(1);
     clearInterval(sips);
     socket.destroy();
     expect(server.logged).toEqual([]);

@@ -53,7 +53,7 @@ describe("waiting gRPC calls", () => {
   /** Returns how a call ends that must end soon. */
   async function soonEnded(stream: ClientHttp2Stream): Promise<CallEnd> {
     const end = endOf(stream);
-    await expect.poll(() => stream.closed, { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => stream.closed).toBe(true);
     return end;
   }
 
@@ -82,7 +82,7 @@ describe("waiting gRPC calls", () => {
     const watches = open(await opened(), 6, WATCH);
     for (const watch of watches) watch.end(framed(new Uint8Array()));
     const reflections = open(await opened(), 6, REFLECTION);
-    await expect.poll(() => [left(watches), left(reflections)], { timeout: 5_000 }).toEqual([4, 4]);
+    await expect.poll(() => [left(watches), left(reflections)]).toEqual([4, 4]);
   });
 
   it("does not count calls with a key", async () => {
