@@ -60,7 +60,7 @@ const devJsonOf = (dataDir: string) => path.join(dataDir, "dev.json");
 async function untilReady({ output }: Started, dataDir: string): Promise<void> {
   await expect.poll(() => existsSync(devJsonOf(dataDir)), { timeout: 120_000, message: output() }).toBe(true);
   // A killed process may have left the file.
-  await expect.poll(output).toContain('"base_url"');
+  await expect.poll(output, { timeout: 120_000 }).toContain('"base_url"');
 }
 
 it("a second start in the same folder fails; after a kill the folder is free again", async () => {

@@ -208,7 +208,7 @@ describe("a collector", () => {
     const init = { method: "POST", body: JSON.stringify(CALL) };
     for (let call = 0; call < 3; call++)
       expect((await request(gateway, agent, "/v1/mcp/tools/call", init)).status).toBe(200);
-    await expect.poll(lost).toBeGreaterThanOrEqual(3);
+    await expect.poll(lost, { timeout: 90_000 }).toBeGreaterThanOrEqual(3);
     expect(await figureOf(gateway.metricsAddress, "toolgate_spans_exported_total")).toBe(0);
     if (!kind.includes("refuses")) await down[Symbol.asyncDispose]();
   });

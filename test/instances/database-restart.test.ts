@@ -101,6 +101,7 @@ it("charges each key once when PostgreSQL crashes under load", async () => {
   let answers: (Answer | undefined)[] = [];
   await expect
     .poll(async () => (answers = await round()).every((answer) => answer?.status === 200), {
+      timeout: 60_000,
       interval: 500,
     })
     .toBe(true);

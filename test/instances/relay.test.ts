@@ -93,7 +93,7 @@ async function retryUntilBought(target: Target, headers: Record<string, string>)
     expect([200, 409, 503], JSON.stringify(last.body)).toContain(last.status);
     return last.status;
   };
-  await expect.poll(retry, { interval: 100 }).toBe(200);
+  await expect.poll(retry, { interval: 100, timeout: 60_000 }).toBe(200);
   if (!last) throw new Error("there was an answer");
   return last;
 }

@@ -9,8 +9,8 @@ import { verdictOf, type Verdict } from "./verdict.ts";
 /** Time limit of a test file, ms: a lost guard may loop forever. */
 const FILE_LIMIT_MS = 120_000;
 
-/** How long an expectation is awaited, and the time limit of a test and its hooks, ms. */
-const [POLL_LIMIT_MS, TEST_LIMIT_MS] = [30_000, 40_000];
+/** Time limit of a test and its hooks, ms: above the expectations' own wait in test/vitest.config.ts. */
+const TEST_LIMIT_MS = 40_000;
 
 /** A selection of tests. */
 export type Tests = Pick<Mutant, "tests" | "only">;
@@ -24,7 +24,6 @@ export async function runTests(
   const report = path.join(os.tmpdir(), `toolgate-mutants-${randomUUID()}.json`);
   const limit = AbortSignal.timeout(FILE_LIMIT_MS * tests.length);
   const options = ["--config=test/vitest.config.ts", "--root=.", "--maxWorkers=1", "--reporter=json"];
-  options.push(`--expect.poll.timeout=${POLL_LIMIT_MS}`);
   options.push(`--testTimeout=${TEST_LIMIT_MS}`, `--hookTimeout=${TEST_LIMIT_MS}`);
   if (only !== undefined) options.push(`--testNamePattern=${only}`);
   try {

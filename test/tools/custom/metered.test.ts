@@ -268,7 +268,7 @@ describe("a metered call that ends by", () => {
       world.database.url,
       `update run set lease_until = now() - interval '1 hour' where id = '${uuidOf("run", call.runId)}'`,
     );
-    await expect.poll(async () => (await once()).body.receipt).toMatchObject(charge(70));
+    await expect.poll(async () => (await once()).body.receipt, { timeout: 60_000 }).toMatchObject(charge(70));
     expect(party.received).toHaveLength(1);
     await expectCharged(70);
   });

@@ -116,12 +116,12 @@ describe("custom tools", () => {
     });
     const answer = (response: (typeof waiting)[number]) =>
       json(response, 200, openapi({ "/op": { get: operation("op") } }, { servers: [{ url: "/v2" }] }));
-    await expect.poll(() => waiting.length).toBeGreaterThan(0);
+    await expect.poll(() => waiting.length, { timeout: 100_000 }).toBeGreaterThan(0);
     expect(waiting.every(({ req }) => req.headers["x-api-key"] === undefined)).toBe(true);
     party.answer = (response, { url }) =>
       url === "/openapi.json" ? answer(response) : json(response, 200, { at: url });
     for (const response of waiting) answer(response);
-    await expect.poll(statusOf).toBe("active");
+    await expect.poll(statusOf, { timeout: 100_000 }).toBe("active");
     expect(await world.call(agent, "elsewhere", {})).toMatchObject({
       status: 200,
       body: { result: { at: "/v2/op" } },
