@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMPLETION, json, modelServer, type ModelServer } from "../inference/model-server.ts";
 import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
@@ -59,16 +59,20 @@ async function modelOf(agent: Agent, { body }: Answer): Promise<unknown> {
 }
 
 /** Quotes the alias until it is the model's; three accounts are refused by the busy one. */
-function quoteFor(poor: Agent, alias: string, model: keyof typeof QUOTES): Promise<{ quote_id: string }> {
-  return vi.waitFor(
-    async () => {
-      for (const each of busy) for (const agent of agents) await chat(agent, each);
-      const { status, body } = await chat(poor, alias);
-      expect([status, body.quote?.price_usdc_microusd]).toEqual([402, QUOTES[model]]);
-      return body.quote;
-    },
-    { timeout: 120_000 },
-  );
+async function quoteFor(
+  poor: Agent,
+  alias: string,
+  model: keyof typeof QUOTES,
+): Promise<{ quote_id: string }> {
+  let quote = { quote_id: "" };
+  const quoted = async () => {
+    for (const each of busy) for (const agent of agents) await chat(agent, each);
+    const { status, body } = await chat(poor, alias);
+    quote = body.quote;
+    return [status, body.quote?.price_usdc_microusd];
+  };
+  await expect.poll(quoted, { timeout: 120_000 }).toEqual([402, QUOTES[model]]);
+  return quote;
 }
 
 /** Pays a quote of one model and sends the proof when the alias stands for the other. */

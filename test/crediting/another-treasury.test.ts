@@ -1,6 +1,6 @@
 import { createTransferCheckedInstruction } from "@solana/spl-token";
 import { PublicKey } from "@solana/web3.js";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { checkTreasury } from "../../src/cli/treasury-check.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/core/addresses.ts";
@@ -60,7 +60,9 @@ it("changes the treasury as docs/reference/configuration.md describes, and keeps
     body: { code: "INVALID_PAYMENT" },
   });
   const seen = (await watch(nextTokens.toBase58()))?.checkedAt ?? new Date(0);
-  await vi.waitUntil(async () => ((await watch(nextTokens.toBase58()))?.checkedAt ?? seen) > seen, soon);
+  await expect
+    .poll(async () => ((await watch(nextTokens.toBase58()))?.checkedAt ?? seen) > seen, soon)
+    .toBe(true);
   expect([await balance(), await suspended()]).toEqual([400n, []]);
   const byHand = {
     accountId: agent.accountId,

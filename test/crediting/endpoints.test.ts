@@ -12,7 +12,7 @@ let agent: Agent;
 beforeAll(async () => {
   scene = await setScene();
   gateway = await scene.start();
-  await vi.waitUntil(() => scene.postgres.treasuryLedger.watch(scene.payTo), soon);
+  await vi.waitUntil(() => scene.postgres.treasuryLedger.watch(scene.payTo), { timeout: 60_000 });
 });
 beforeEach(async () => {
   agent = await scene.agent();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServerResponse } from "node:http";
 import type { NewConfigVersion } from "../../src/app/operations/config-versions.ts";
 import { parseDocument } from "../../src/config/document.ts";
@@ -19,9 +19,7 @@ const NO_POLL = { CONFIG_POLL_MS: "600000" };
 /** The poll bound of instances that miss notifications, ms. */
 const POLL_MS = 500;
 
-const WITHIN = { interval: 20 };
-/** Below the 30 seconds for which instances cache keys. */
-const SOON = { timeout: 15_000, interval: 20 };
+const OFTEN = { interval: 20 };
 
 const verbose = z.object({
   checks: z.object({ config: z.object({ version: z.number(), newest: z.number() }) }),
@@ -78,10 +76,8 @@ async function inUse(gateway: Gateway): Promise<{ version: number; newest: numbe
 /** Applies a document and waits until both instances use it. */
 async function switchTo(document: string): Promise<number> {
   const version = await apply(document);
-  await vi.waitFor(async () => {
-    const used = await Promise.all([world.gateway, another].map(inUse));
-    expect(used).toEqual([version, version].map((one) => ({ version: one, newest: one })));
-  }, WITHIN);
+  const used = () => Promise.all([world.gateway, another].map(inUse));
+  await expect.poll(used, OFTEN).toEqual([version, version].map((one) => ({ version: one, newest: one })));
   return version;
 }
 
@@ -155,7 +151,7 @@ describe("a change of the configuration in force", () => {
     const waiting: ServerResponse[] = [];
     party.answer = (response) => void waiting.push(response);
     const running = callNote(world.gateway);
-    await vi.waitFor(() => expect(waiting).toHaveLength(1), WITHIN);
+    await expect.poll(() => waiting, OFTEN).toHaveLength(1);
     const closed = new Promise((resolve) => waiting[0]?.socket?.on("close", resolve));
     await switchTo("{}");
     expect(await callNote(another)).toBe(404);
@@ -168,7 +164,7 @@ describe("a change of the configuration in force", () => {
   it("is not made by an instance that cannot use the version; it is ready with the one before", async () => {
     const before = await switchTo(documentOf(100));
     const newest = await apply(documentOf(200, { headers_env: { "X-Key": "NEVER_SET" } }));
-    await vi.waitFor(async () => expect(await inUse(another)).toEqual({ version: before, newest }), WITHIN);
+    await expect.poll(() => inUse(another), OFTEN).toEqual({ version: before, newest });
     expect(await callNote(another)).toBe(200);
     await switchTo(documentOf(300));
   });
@@ -189,9 +185,9 @@ describe("a change of the configuration in force", () => {
     try {
       expect(await limits()).toEqual([1_000_000, 1_000_000]);
       await setTier("gold");
-      await vi.waitFor(async () => expect(await limits()).toEqual([6_000, 6_000]), SOON);
+      await expect.poll(limits, OFTEN).toEqual([6_000, 6_000]);
       await apply(documentOf(7_000));
-      await vi.waitFor(async () => expect(await limits()).toEqual([7_000, 7_000]), SOON);
+      await expect.poll(limits, OFTEN).toEqual([7_000, 7_000]);
     } finally {
       await setTier("default");
     }
@@ -210,7 +206,7 @@ describe("a change of the configuration in force", () => {
 describe("a notification", () => {
   it("switches an instance that never polls", async () => {
     const version = await apply(documentOf(70));
-    await vi.waitFor(async () => expect((await inUse(another)).version).toBe(version), WITHIN);
+    await expect.poll(async () => (await inUse(another)).version, OFTEN).toBe(version);
   });
 
   it("is not needed by an instance that starts afterwards", async () => {
@@ -229,7 +225,7 @@ describe("a switch", () => {
     const polling = await world.startAnother({ CONFIG_POLL_MS: String(POLL_MS) });
     await withoutNotifications(async () => {
       const version = await apply(documentOf(110));
-      await vi.waitFor(async () => expect((await inUse(polling)).version).toBe(version), WITHIN);
+      await expect.poll(async () => (await inUse(polling)).version, OFTEN).toBe(version);
       // Only the notification is missing where nothing polls.
       expect((await inUse(another)).version).toBe(before);
     });
@@ -251,13 +247,13 @@ describe("a switch", () => {
       }
     });
     try {
-      await vi.waitFor(() => expect(calls.length).toBeGreaterThan(30), WITHIN);
+      await expect.poll(() => calls.length, OFTEN).toBeGreaterThan(30);
       await withoutNotifications(async () => {
         expect(await apply(documentOf(900))).toBe(before + 1);
         // A poll, the query of it, and opening the tools.
         const bound = performance.now() + 4 * POLL_MS;
         const later = () => calls.filter(({ began }) => began > bound);
-        await vi.waitFor(() => expect(later().length).toBeGreaterThan(30), WITHIN);
+        await expect.poll(() => later().length, OFTEN).toBeGreaterThan(30);
         loading.stopped = true;
         await Promise.all(callers);
         expect(new Set(later().map(({ charged }) => charged))).toEqual(new Set([900]));

@@ -60,7 +60,9 @@ beforeAll(async () => {
     one.answers = Promise.all(Array.from({ length: CALLS }, () => callAt(one.instance, one.agent, CHAT)));
   await vi.waitFor(() => expect(model.asked()).toBe(2 * CALLS), { timeout: 30_000 });
   for (const { instance } of [short, long]) instance.signal("SIGUSR2");
-  await vi.waitFor(() => expect(short.instance.log() + long.instance.log()).toMatch(/stalled[^]*stalled/));
+  await vi.waitFor(() => expect(short.instance.log() + long.instance.log()).toMatch(/stalled[^]*stalled/), {
+    timeout: 30_000,
+  });
   model.letGo();
 });
 afterAll(async () => {

@@ -39,7 +39,7 @@ async function begin(): Promise<{ response: IncomingMessage; stream: EventStream
   request.end();
   request.on("error", () => {});
   // Node sends the headers with the first event.
-  await vi.waitFor(() => expect(streams).toHaveLength(1), { timeout: 30_000 });
+  await expect.poll(() => streams).toHaveLength(1);
   const [stream] = streams;
   if (!stream) throw new Error("no stream");
   stream.send({ n: 1 });
@@ -65,7 +65,7 @@ it("sends headers, events and the final response", async () => {
 it("sends keep-alive comments until it ends", async () => {
   const { stream, received } = await begin();
   vi.advanceTimersByTime(31_000);
-  await vi.waitFor(() => expect(received().split(": \n\n")).toHaveLength(3), { timeout: 30_000 });
+  await expect.poll(() => received().split(": \n\n")).toHaveLength(3);
   stream.end({});
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -73,7 +73,7 @@ it("sends keep-alive comments until it ends", async () => {
 it("stops when the client disconnects", async () => {
   const { response, stream } = await begin();
   response.destroy();
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0), { timeout: 30_000 });
+  await expect.poll(() => vi.getTimerCount()).toBe(0);
   stream.send({ n: 2 });
   stream.end({});
 });

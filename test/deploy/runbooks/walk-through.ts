@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasPrometheus } from "../../metrics/prometheus.ts";
 import { commandsOf, runCommand } from "./page.ts";
 import { openStage, type Stage, type Walk } from "./stage.ts";
@@ -29,11 +29,12 @@ export function walkThrough(walks: readonly Walk[]): void {
         await expect.poll(firing, soon).toEqual(names);
         for (const [name, shows] of Object.entries(alerts)) {
           // An instance that has just started shows nothing yet.
-          await vi.waitFor(async () => {
-            const printed: string[] = [];
-            for (const line of commandsOf(name)) printed.push(await runCommand(line, stage.machine));
-            expect(printed.join("\n"), name).toMatch(shows);
-          }, soon);
+          const printed = async () => {
+            const outputs: string[] = [];
+            for (const line of commandsOf(name)) outputs.push(await runCommand(line, stage.machine));
+            return outputs.join("\n");
+          };
+          await expect.poll(printed, { ...soon, message: name }).toMatch(shows);
         }
       } finally {
         await remedy(stage);

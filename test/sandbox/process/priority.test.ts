@@ -31,10 +31,11 @@ it("keeps idle workers at the priority of the gateway, since the next one runs a
   const engine = ProcessEngine.open({ log: silent, isolation, idle: { javascript: 1, python: 0 } });
   try {
     await outcomeOf(engine, jobOf("export default 1;"));
-    await vi.waitFor(() => {
+    const priorities = () => {
       const idle = descendants(process.pid).filter((pid) => read(`/proc/${pid}/comm`) === "deno\n");
-      expect(idle.map((pid) => os.getPriority(pid))).toEqual([os.getPriority()]);
-    }, 60_000);
+      return idle.map((pid) => os.getPriority(pid));
+    };
+    await expect.poll(priorities).toEqual([os.getPriority()]);
   } finally {
     await engine.close();
   }

@@ -1,6 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Client, type ClientReadableStream, status } from "@grpc/grpc-js";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   Health,
   type HealthCheckResponse,
@@ -70,7 +70,7 @@ describe("grpc.health.v1", () => {
   it("sends watchers the status, each change and the end", async () => {
     const { next } = watch("");
     expect(await next()).toBe(SERVING);
-    await vi.waitUntil(() => gateway.health.checks > 3);
+    await expect.poll(() => gateway.health.checks).toBeGreaterThan(3);
     gateway.health.up = false;
     expect(await next()).toBe(NOT_SERVING);
     gateway.health.up = true;

@@ -107,16 +107,12 @@ describe.each(["stateful", "stateless"] as const)("tool of a %s MCP server", (ki
   it("receives a cancellation when the caller aborts", async () => {
     const leaving = new AbortController();
     const failure = call(open(server.url, "wait"), {}, leaving.signal);
-    await vi.waitFor(() => expect(server.calls().at(-1)?.message.params?.name).toBe("wait"));
+    await expect.poll(() => server.calls().at(-1)?.message.params?.name).toBe("wait");
     const { id } = server.calls().at(-1)!.message;
     leaving.abort();
     await expect(failure).rejects.toMatchObject({ code: "TOOL_FAILED" });
-    await vi.waitFor(() =>
-      expect(server.seen.at(-1)!.message).toMatchObject({
-        method: "notifications/cancelled",
-        params: { requestId: id },
-      }),
-    );
+    const cancelled = { method: "notifications/cancelled", params: { requestId: id } };
+    await expect.poll(() => server.seen.at(-1)!.message).toMatchObject(cancelled);
   });
 });
 
@@ -240,7 +236,7 @@ describe("misbehaving MCP servers", () => {
       message: expect.stringContaining("within 0.15 s"),
     });
     // The stream does not stay open.
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+    await expect.poll(() => closed).toHaveBeenCalled();
     expect(server.calls()).toHaveLength(1);
   });
 
