@@ -12,8 +12,14 @@ import type { ToolOpener, ToolVersion } from "./tool-version.ts";
 /** How often the version in force is queried while notifications may be lost, ms. */
 const POLL_MS = 500;
 
+/**
+ * After how long a version that this instance could not use is tried again, ms: a file may be there by then,
+ * and the check of a document may have been overdue because the process stood still.
+ */
+const RETRY_MS = 30_000;
+
 export interface ConfigFollowerDeps {
-  readonly versions: ConfigVersions;
+  readonly versions: Pick<ConfigVersions, "newestNumber" | "find" | "onChange" | "live">;
   readonly opener: Pick<ToolOpener, "open">;
   readonly config: Pick<ServeConfig, "environment" | "CONFIG_POLL_MS">;
   readonly metrics: Metrics;
@@ -34,6 +40,10 @@ export class ConfigFollower {
   #working: Promise<void> = Promise.resolve();
   #queued = false;
   #checkedAt = Number.NEGATIVE_INFINITY;
+  /** When the newest version is tried again; infinite if it is in use. */
+  #retryAt = Number.POSITIVE_INFINITY;
+  /** What the log says of it. */
+  #unusable: object | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopListening: () => void = () => {};
 
@@ -62,8 +72,8 @@ export class ConfigFollower {
     const { CONFIG_POLL_MS } = this.#deps.config;
     this.#timer = setInterval(
       () => {
-        const since = performance.now() - this.#checkedAt;
-        if (!this.#deps.versions.live || since > CONFIG_POLL_MS) this.check();
+        const due = Math.min(this.#checkedAt + CONFIG_POLL_MS, this.#retryAt);
+        if (!this.#deps.versions.live || performance.now() > due) this.check();
       },
       Math.min(POLL_MS, CONFIG_POLL_MS),
     );
@@ -111,18 +121,13 @@ export class ConfigFollower {
     try {
       const newest = await versions.newestNumber();
       this.#checkedAt = performance.now();
-      // One that this instance could not use is not tried again before the next.
-      if (newest <= this.#newest) return;
+      if (newest <= this.#newest && performance.now() < this.#retryAt) return;
       const found = await versions.find(newest);
       if (!found) return;
       this.#newest = newest;
       await this.#switchTo(usedVersion(found, { environment: this.#environment }), found.actor);
     } catch (error) {
-      if (error instanceof ConfigError)
-        log.error(
-          { version: this.#newest, inUse: this.catalogue.current.version, problems: error.problems },
-          "this instance cannot use the configuration in force and keeps its version",
-        );
+      if (error instanceof ConfigError) this.#keepVersion(error);
       else {
         this.#newest = this.catalogue.current.version;
         log.warn({ err: error }, "the configuration in force is unknown; will retry");
@@ -131,12 +136,26 @@ export class ConfigFollower {
     this.#report();
   }
 
+  /** Logs the same problems once. */
+  #keepVersion({ problems }: ConfigError): void {
+    this.#retryAt = performance.now() + RETRY_MS;
+    const unusable = { version: this.#newest, inUse: this.catalogue.current.version, problems };
+    if (isDeepStrictEqual(unusable, this.#unusable)) return;
+    this.#unusable = unusable;
+    this.#deps.log.error(
+      unusable,
+      "this instance cannot use the configuration in force and keeps its version; will retry",
+    );
+  }
+
   async #switchTo({ version, resolved }: UsedVersion, actor: string): Promise<void> {
     const before = this.#tools;
     const next = await this.#deps.opener.open(resolved, before);
     const replaced = this.catalogue.replace(new CatalogueVersion(next.tools, version));
     this.#tools = next;
     this.#resolved = resolved;
+    this.#retryAt = Number.POSITIVE_INFINITY;
+    this.#unusable = undefined;
     this.#deps.log.info({ version, replaced: replaced.version, actor }, "configuration switched");
     this.#retiring.add(before);
     void this.#closeAfter(replaced.retire(), before);
