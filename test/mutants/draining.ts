@@ -42,8 +42,16 @@ export const DRAINING: readonly Mutant[] = [
     name: "switch-polled",
     guard: "An instance finds another version of the configuration without a notification.",
     file: "src/gateway/config-follower.ts",
-    find: "|| since > CONFIG_POLL_MS",
-    replace: "",
+    find: "Math.min(this.#checkedAt + CONFIG_POLL_MS, this.#retryAt)",
+    replace: "this.#retryAt",
     tests: SWITCH,
+  },
+  {
+    name: "unusable-version-retried",
+    guard: "A version of the configuration that an instance could not use is tried again.",
+    file: "src/gateway/config-follower.ts",
+    find: "this.#retryAt = performance.now() + RETRY_MS;",
+    replace: "",
+    tests: ["test/gateway/config-follower.test.ts"],
   },
 ];
