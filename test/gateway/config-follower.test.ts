@@ -19,42 +19,54 @@ const versionOf = (version: number): ConfigVersion => ({
   appliedAt: new Date(),
 });
 
-it("tries a version again that it could not use, and logs the same problems once", async () => {
-  const logged: unknown[] = [];
+/** A follower of stored versions, what decides whether it can use them, and what it logs as errors. */
+async function openFollower() {
+  const stored: { newest: number; problem?: string | undefined; logged: unknown[] } = {
+    newest: 0,
+    logged: [],
+  };
   const log = {
     ...createLogger("silent", { secrets: [] }),
-    error: (fields: object) => void logged.push(fields),
+    error: (fields: object) => void stored.logged.push(fields),
   };
-  let newest = 0;
-  let problem: string | undefined;
+  const versions = {
+    newestNumber: async () => stored.newest,
+    find: async (version: number) => versionOf(version),
+    onChange: () => () => {},
+    live: true,
+  };
+  const open = async () => {
+    if (stored.problem !== undefined) throw new ConfigError([stored.problem]);
+    return { tools: [], inference: undefined, close: async () => {} };
+  };
   const follower = await ConfigFollower.open(
     { version: 0, resolved: resolveDocument(parseDocument("{}", "a test").content, {}, "/") },
     {
-      versions: {
-        newestNumber: async () => newest,
-        find: async (version) => versionOf(version),
-        onChange: () => () => {},
-        live: true,
-      },
-      opener: {
-        open: async () => {
-          if (problem !== undefined) throw new ConfigError([problem]);
-          return { tools: [], inference: undefined, close: async () => {} };
-        },
-      },
+      ...{ versions, opener: { open }, metrics: silentMetrics, log },
       config: { environment: {}, CONFIG_POLL_MS },
-      metrics: silentMetrics,
-      log,
     },
   );
-  problem = OVERDUE;
-  newest = 1;
+  return { follower, stored };
+}
+
+it("uses the version in force when it starts", async () => {
+  const { follower, stored } = await openFollower();
+  stored.newest = 1;
   follower.start();
-  await vi.advanceTimersByTimeAsync(29_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(follower.state).toEqual({ version: 1, newest: 1 });
+  await follower.close();
+});
+
+it("tries a version again that it could not use, and logs the same problems once", async () => {
+  const { follower, stored } = await openFollower();
+  stored.newest = 1;
+  stored.problem = OVERDUE;
+  follower.start();
+  await vi.advanceTimersByTimeAsync(90_000);
   expect(follower.state).toEqual({ version: 0, newest: 1 });
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(logged).toEqual([{ version: 1, inUse: 0, problems: [OVERDUE] }]);
-  problem = undefined;
+  expect(stored.logged).toEqual([{ version: 1, inUse: 0, problems: [OVERDUE] }]);
+  stored.problem = undefined;
   await vi.advanceTimersByTimeAsync(31_000);
   expect(follower.state).toEqual({ version: 1, newest: 1 });
   await follower.close();
