@@ -19,6 +19,18 @@ export const SCAN_LIMIT = 2_000;
  */
 export const [PAGE_ACCOUNT, PAGE_BEFORE] = ["(select $1::uuid)", "(select $2::uuid)"];
 
+/** Maximum rows of a page, and the one that says whether more follow. */
+const MAX_ROWS = 101;
+
+/**
+ * The first $3 rows of an ordered statement. Its own limit is a constant: if a parameter were the only one,
+ * PostgreSQL would expect to read a tenth of all rows, and plan each page again, which takes longer than to
+ * read it.
+ */
+export function firstRows(statement: string): string {
+  return `select * from (${statement} limit ${MAX_ROWS}) page limit $3`;
+}
+
 /** A row of a filtered page, or nulls on an empty page, with the last scanned row if more may follow. */
 export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 

@@ -12,6 +12,7 @@ import { readCursor } from "../database/cursor.ts";
 import {
   filteredPageOf,
   filterValues,
+  firstRows,
   OUTCOME,
   PAGE_ACCOUNT,
   PAGE_BEFORE,
@@ -51,7 +52,7 @@ const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 /** A page of account $1, before receipt $2, at most $3. Each status has its own statement and plan. */
 export function receiptsPage(status: ReceiptStatus | undefined): string {
   const picked = status === undefined ? "" : `and ${PICKS[status]}`;
-  return `select * from issued_receipt where ${BEFORE} ${picked} order by ${NEWEST} limit $3`;
+  return firstRows(`select * from issued_receipt where ${BEFORE} ${picked} order by ${NEWEST}`);
 }
 
 /**

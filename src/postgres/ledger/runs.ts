@@ -14,6 +14,7 @@ import { errorCodeOf } from "./error-codes.ts";
 import {
   filteredPageOf,
   filterValues,
+  firstRows,
   OUTCOME,
   PAGE_ACCOUNT,
   PAGE_BEFORE,
@@ -100,7 +101,7 @@ const LAST_LOOKED_AT = SCAN_LIMIT - 1;
 /** A page of account $1, before run $2, at most $3. */
 export function runsPage(status: IndexedStatus | undefined): string {
   const { before, newest } = along(status);
-  return `${SELECT} where ${before} order by ${newest} limit $3`;
+  return firstRows(`${SELECT} where ${before} order by ${newest}`);
 }
 
 /**
