@@ -8,6 +8,13 @@ import { uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
 
 /**
+ * The balances of accounts $1. The planner must not see how many there are: it would plan each batch again,
+ * which takes longer than to read it.
+ */
+export const BALANCES =
+  "select id, available from account where id = any (array(select unnest($1::uuid[]))) and not frozen";
+
+/**
  * Fast path for accounts with insufficient funds: reads the balance (one row per account and batch) instead
  * of authorizing. Without it a 402 costs the gateway 25 % more CPU time, and PostgreSQL four times as much.
  */
@@ -49,7 +56,7 @@ export class InsufficientFunds {
   async #balancesOf(accounts: readonly string[], forMs: number): Promise<(MicroUsd | null)[]> {
     const query = {
       name: "ledger-balances",
-      text: "select id, available from account where id = any ($1::uuid[]) and not frozen",
+      text: BALANCES,
       values: [[...new Set(accounts)]],
     };
     const rows = await queryWithRetry<{ id: string; available: bigint }>(this.#pool, query, forMs);

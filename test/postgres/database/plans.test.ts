@@ -9,6 +9,7 @@ import {
   ENTRIES_TOTAL,
   SETTLED_ENTRY,
 } from "../../../src/postgres/accounts/entries.ts";
+import { BALANCES } from "../../../src/postgres/ledger/insufficient-funds.ts";
 import { filteredReceiptsPage, receiptsPage } from "../../../src/postgres/ledger/receipts.ts";
 import { filteredRunsPage, runsPage } from "../../../src/postgres/ledger/runs.ts";
 import { suspensePage } from "../../../src/postgres/treasury/suspense.ts";
@@ -335,6 +336,21 @@ describe("a database with a hundred thousand rows", () => {
         expect(Math.max(...reads), `${statement} ${String(reads)}`).toBeLessThan(2 * Math.min(...reads));
       }
     } finally {
+      client.release();
+    }
+  });
+
+  it("plans the balances of a batch once", async () => {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      await client.query(
+        "insert into account (id, wallet) select gen_random_uuid(), 'a' || n from generate_series(1, 1000) n",
+      );
+      await client.query("analyze account");
+      expect(await plansOf(client, BALANCES, [`array['${accountId.slice(5)}'::uuid]`])).toBe(5);
+    } finally {
+      await client.query("rollback");
       client.release();
     }
   });
