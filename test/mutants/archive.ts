@@ -1,6 +1,8 @@
 import { type Mutant } from "./mutant.ts";
 
 const tests = ["test/postgres/archive/archive.test.ts"];
+/** What is archived although it has to stay is missing from the tests after them. */
+const only = "reads the table|has to stay";
 
 /** Guards of months that leave the database. */
 export const ARCHIVE: readonly Mutant[] = [
@@ -19,6 +21,7 @@ export const ARCHIVE: readonly Mutant[] = [
     find: "await store.requireUnchanged(month);",
     replace: "",
     tests,
+    only,
   },
   {
     name: "archive-seal-checked",
@@ -35,6 +38,7 @@ export const ARCHIVE: readonly Mutant[] = [
     find: "if (obstacles.length > 0) throw",
     replace: "if (false) throw",
     tests,
+    only,
   },
   {
     name: "archive-rest",
