@@ -199,12 +199,15 @@ describe("the request log", () => {
     await blocking.query("begin; lock table request_log");
     end(accountIds[0] ?? "", { runId: newId("run", systemClock, systemRandom) });
     const blocked = writer.flush();
-    for (const accountId of accountIds)
-      for (let sent = 0; sent < 1_000; sent++)
-        end(accountId, { runId: newId("run", systemClock, systemRandom), params: undefined });
-    expect(dropped).toHaveLength(1_000);
-    await blocking.query("rollback");
-    blocking.release();
+    try {
+      for (const accountId of accountIds)
+        for (let sent = 0; sent < 1_000; sent++)
+          end(accountId, { runId: newId("run", systemClock, systemRandom), params: undefined });
+      expect(dropped.length).toBe(1_000);
+    } finally {
+      await blocking.query("rollback");
+      blocking.release();
+    }
     await blocked;
     await writer.flush();
     const { rowCount } = await instance.pool.query(
