@@ -86,6 +86,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/database/grants.ts: right": "told, not sent",
   "src/postgres/database/start-checks.ts: found.mark": "told, not sent",
   "src/postgres/database/start-checks.ts: reasonOf(error)": "told, not sent",
+  "src/postgres/database/pages.ts: statement": "a statement of a module, made of its constants",
   "src/postgres/database/repeatable.ts: signature": "a function's name as PostgreSQL quotes it",
   "src/postgres/database/database-errors.ts: state": "reported, not sent",
   ...Object.fromEntries(
