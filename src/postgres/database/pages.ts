@@ -31,6 +31,12 @@ export function firstRows(statement: string): string {
   return `select * from (${statement} limit ${MAX_ROWS}) page limit $3`;
 }
 
+/** @throws RangeError for a page that {@link firstRows} would cut off; filtered pages may be longer */
+export function requirePage(limit: number, filter: HistoryFilter | undefined): void {
+  if (filter === undefined && limit >= MAX_ROWS)
+    throw new RangeError("a page without a filter has at most 100 rows");
+}
+
 /** A row of a filtered page, or nulls on an empty page, with the last scanned row if more may follow. */
 export type FilteredRow<Row extends { id: string }> = (Row | { id: null }) & { stopped_at: string | null };
 

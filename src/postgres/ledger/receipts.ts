@@ -16,6 +16,7 @@ import {
   OUTCOME,
   PAGE_ACCOUNT,
   PAGE_BEFORE,
+  requirePage,
   SCAN_LIMIT,
   type FilteredRow,
 } from "../database/pages.ts";
@@ -101,6 +102,7 @@ export class PostgresReceipts implements Receipts {
 
   /** A page with a filter, or of archived receipts of a status, can be short and still name a next page. */
   async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
+    requirePage(limit, filter);
     const [account, before] = [uuidFromId("acct", accountId), readCursor("receipts", cursor)];
     const page = [account, before, limit + 1];
     const scanned = {

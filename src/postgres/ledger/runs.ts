@@ -18,6 +18,7 @@ import {
   OUTCOME,
   PAGE_ACCOUNT,
   PAGE_BEFORE,
+  requirePage,
   SCAN_LIMIT,
   type FilteredRow,
 } from "../database/pages.ts";
@@ -147,6 +148,7 @@ export class PostgresRuns implements Runs {
 
   /** A page with a filter, of completed runs, or of archived ones can be short and still name a next page. */
   async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
+    requirePage(limit, filter);
     const [account, before] = [uuidFromId("acct", accountId), readCursor("runs", cursor)];
     const page = [account, before, limit + 1];
     const scanned = { text: filteredRunsPage(status), values: [...page, ...filterValues(filter ?? {})] };

@@ -10,8 +10,12 @@ import {
   SETTLED_ENTRY,
 } from "../../../src/postgres/accounts/entries.ts";
 import { BALANCES } from "../../../src/postgres/ledger/insufficient-funds.ts";
-import { filteredReceiptsPage, receiptsPage } from "../../../src/postgres/ledger/receipts.ts";
-import { filteredRunsPage, runsPage } from "../../../src/postgres/ledger/runs.ts";
+import {
+  filteredReceiptsPage,
+  PostgresReceipts,
+  receiptsPage,
+} from "../../../src/postgres/ledger/receipts.ts";
+import { filteredRunsPage, PostgresRuns, runsPage } from "../../../src/postgres/ledger/runs.ts";
 import { suspensePage } from "../../../src/postgres/treasury/suspense.ts";
 import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import { SUSPENDED, UNFINALIZED, UNRECORDED } from "../../../src/postgres/treasury/treasury-ledger.ts";
@@ -337,6 +341,14 @@ describe("a database with a hundred thousand rows", () => {
       }
     } finally {
       client.release();
+    }
+  });
+
+  it("rejects a page that its constant limit would cut off", async () => {
+    const query = { accountId, limit: 101, cursor: undefined, status: undefined };
+    for (const list of [new PostgresReceipts(pool), new PostgresRuns(pool)]) {
+      await expect(list.list(query)).rejects.toThrow("at most 100 rows");
+      await expect(list.list({ ...query, limit: 500, filter: {} })).resolves.toBeDefined();
     }
   });
 
