@@ -35,7 +35,10 @@ export class Pipeline {
   readonly #log: Pick<Log, "error">;
   /** Where each transport records its requests. */
   readonly requests: RequestRecorder;
-  readonly #working = new Set<Promise<unknown>>();
+  /** Calls that are running. */
+  #working = 0;
+  /** Resolves when none is. */
+  #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(
     authenticator: RequestAuthenticator,
@@ -92,17 +95,20 @@ export class Pipeline {
     output: O,
     working: Promise<MessageInitShape<O>>,
   ): Promise<MessageShape<O>> {
-    this.#working.add(working);
+    this.#working++;
     try {
       return create(output, await working);
     } finally {
-      this.#working.delete(working);
+      if (--this.#working === 0) {
+        this.#idle?.resolve();
+        this.#idle = undefined;
+      }
     }
   }
 
   /** Resolves when no call is running, including those of disconnected clients. */
   async idle(): Promise<void> {
-    while (this.#working.size > 0) await Promise.allSettled(this.#working);
+    while (this.#working > 0) await (this.#idle ??= Promise.withResolvers()).promise;
   }
 
   /** Maps a thrown value to a client error. @param record notes it as the request's outcome */

@@ -33,7 +33,10 @@ export class HttpServer {
     const { routes } = parts;
     const dispatch = dispatcher(parts);
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
-    this.#responses = new OpenResponses(this.#limits);
+    this.#responses = new OpenResponses(this.#limits, (socket) => {
+      // No new connections are accepted, so each ends after its last response.
+      if (!this.#server.listening) socket.end();
+    });
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
       // Node parses the rest of a packet after the connection is destroyed.
@@ -48,13 +51,11 @@ export class HttpServer {
     };
     const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
       if (this.#draining) response.shouldKeepAlive = false;
-      if (!this.#server.listening) this.#endAfter(response, request.socket);
       dispatch(request, response, gone);
     };
     this.#server = createServer(optionsOf(this.#limits), handle);
     this.#server.maxConnections = this.#limits.connections;
     this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#onIdle(socket));
-    this.#server.on("connection", (socket) => socket.on("close", () => this.#responses.remove(socket)));
     // Servers may ignore unknown expectations (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -65,7 +66,7 @@ export class HttpServer {
   /** Called after a connection was idle for stallMs. Only running requests may take longer. */
   #onIdle(socket: Socket): void {
     // The next byte of the response restarts the timeout.
-    if (!this.#responses.latest(socket) || socket.writableLength > 0) socket.destroy();
+    if (!this.#responses.isBusy(socket) || socket.writableLength > 0) socket.destroy();
   }
 
   /**
@@ -90,13 +91,6 @@ export class HttpServer {
     setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref();
   }
 
-  /** Closes a connection after this response, unless a later request arrived. */
-  #endAfter(response: ServerResponse, socket: Duplex): void {
-    response.once("finish", () => {
-      if (this.#responses.latest(socket) === response) socket.end();
-    });
-  }
-
   /** @returns the port */
   async listen(host: string, port: number): Promise<number> {
     this.#server.listen({ host, port, backlog: 1024 });
@@ -114,10 +108,6 @@ export class HttpServer {
     if (!this.#server.listening) return;
     const closed = once(this.#server, "close");
     this.#server.close();
-    // No new connections are accepted, so each ends after its last response.
-    for (const [socket, response] of this.#responses.all()) {
-      if (!response.writableFinished) this.#endAfter(response, socket);
-    }
     this.#server.closeIdleConnections();
     await closed;
   }
