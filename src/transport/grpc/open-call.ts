@@ -3,6 +3,8 @@ import type { status } from "@grpc/grpc-js";
 
 /** A call that has not ended. */
 export interface OpenCall {
+  /** Place among the open calls; undefined when it is none of them. */
+  place: number | undefined;
   readonly stream: ServerHttp2Stream;
   /** Whether either side streams messages. */
   readonly streaming: boolean;

@@ -48,7 +48,8 @@ export class OpenCalls {
   readonly #limits: CallLimits;
   readonly #refusal: (thrown: unknown) => StatusObject;
   readonly #requests: RequestRecorder;
-  readonly #open = new Set<OpenCall>();
+  /** No Set, which would promote each call: see OpenResponses. */
+  readonly #open: OpenCall[] = [];
   readonly #keyless = new Set<OpenCall>();
   #timer: NodeJS.Timeout | undefined;
   #trimming = false;
@@ -75,6 +76,7 @@ export class OpenCalls {
     // grpc-js calls this for the methods that it knows, so the caller does not choose the name.
     record.method = path.slice(path.lastIndexOf(".") + 1);
     const open: OpenCall = {
+      place: undefined,
       stream: streamOf(call),
       streaming,
       requested: false,
@@ -126,7 +128,7 @@ export class OpenCalls {
 
   /** Starts to track a call. */
   add(open: OpenCall): void {
-    this.#open.add(open);
+    open.place = this.#open.push(open) - 1;
     const { requestMs, answerMs } = this.#limits;
     this.#timer ??= setInterval(
       () => this.#sweep(),
@@ -137,7 +139,7 @@ export class OpenCalls {
   /** Its headers are accepted, and it waits for its request. */
   accepted(open: OpenCall, keyless: boolean): void {
     // Cancelled during the check.
-    if (!this.#open.has(open)) return;
+    if (open.place === undefined) return;
     markWaiting(open, "request");
     if (!keyless) return;
     this.#keyless.add(open);
@@ -160,7 +162,7 @@ export class OpenCalls {
   #sweep(): void {
     const now = performance.now();
     const { requestMs, answerMs, keyless } = this.#limits;
-    for (const open of this.#open) {
+    for (const open of this.#open.slice()) {
       const age = now - open.since;
       // grpc-js does not report the cancellation of a call that has not started.
       if (open.stream.destroyed) this.#remove(open);
@@ -169,7 +171,7 @@ export class OpenCalls {
     }
     const held = this.#waitingKeyless().filter(({ since }) => now - since > WAIT_GRACE_MS);
     for (const open of excessCalls(held, { ...keyless, total: Infinity })) end(open);
-    if (this.#open.size > 0) return;
+    if (this.#open.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
@@ -193,8 +195,11 @@ export class OpenCalls {
   }
 
   #remove(open: OpenCall): void {
-    this.#open.delete(open);
     this.#keyless.delete(open);
+    if (open.place === undefined) return;
+    const last = this.#open.pop();
+    if (last && last !== open) this.#open[(last.place = open.place)] = last;
+    open.place = undefined;
   }
 }
 

@@ -32,6 +32,7 @@ const TRAILERS = { "grpc-status": status.OK, "grpc-message": "OK" };
 
 /** A unary call on its HTTP/2 stream (gRPC over HTTP/2): grpc-js would take twice the CPU time. */
 export class UnaryCall implements OpenCall {
+  place: number | undefined;
   readonly stream: ServerHttp2Stream;
   readonly streaming = false;
   requested = false;
@@ -55,6 +56,8 @@ export class UnaryCall implements OpenCall {
       calls.ended(this);
       if (!this.#ended) this.#abort();
       if (!this.requested) this.#unanswered?.(DISCONNECTED);
+      // Node keeps closed streams until the next major collection, and with them what they refer to.
+      for (const event of ["data", "end", "wantTrailers", "close"]) stream.removeAllListeners(event);
     });
   }
 
