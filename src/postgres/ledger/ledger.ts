@@ -97,8 +97,8 @@ export class PostgresLedger implements Ledger {
   readonly #endBatcher: Batcher<Ending, RunEndResult>;
   readonly #insufficientFunds: InsufficientFunds;
   readonly #limits: KeyLimits;
-  /** Authorized calls of this instance that still run. */
-  readonly #activeCalls = new Map<string, CallAuthorization>();
+  /** Authorized calls of this instance that still run. Emptied at their end: V8 keeps what a Map held. */
+  readonly #activeCalls = new Map<string, { call: CallAuthorization | undefined }>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -155,7 +155,7 @@ export class PostgresLedger implements Ledger {
     if (authorized.kind === "replay" && call.payment && call.idempotencyKey !== undefined) {
       await this.findPrior({ ...call, ...call.payment });
     }
-    if (authorized.kind === "started") this.#activeCalls.set(call.runId, call);
+    if (authorized.kind === "started") this.#activeCalls.set(call.runId, { call });
     if (authorized.kind === "capped" && !authorized.limit.reported) await this.#limits.reportExhausted(call);
     return authorized;
   }
@@ -184,7 +184,8 @@ export class PostgresLedger implements Ledger {
   }
 
   async #end(end: RunEnd): Promise<RunEndResult> {
-    const call = this.#activeCalls.get(end.runId);
+    const active = this.#activeCalls.get(end.runId);
+    const call = active?.call;
     // The result of a call without a claim cannot be requested again, so it is not stored.
     const stored = call && claimKey(call) === undefined ? undefined : resultText(end);
     const cacheResult = this.#cacheWriter(call, stored);
@@ -195,6 +196,7 @@ export class PostgresLedger implements Ledger {
     } finally {
       this.#options.leases.remove(uuidFromId("run", end.runId));
       this.#activeCalls.delete(end.runId);
+      if (active) active.call = undefined;
     }
   }
 
