@@ -1,6 +1,6 @@
 /**
- * A map that evicts the least recently used entry when full. Below half of its capacity reads do not update
- * the order, which keeps them cheap.
+ * A map that evicts the least recently used entry when full. Below half of its capacity nothing updates the
+ * order, which keeps it cheap.
  */
 export class Lru<Key, Value> {
   readonly #entries = new Map<Key, Value>();
@@ -12,15 +12,12 @@ export class Lru<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined && this.#entries.size * 2 > this.#max) {
-      this.#entries.delete(key);
-      this.#entries.set(key, value);
-    }
+    if (value !== undefined && this.#entries.size * 2 > this.#max) this.set(key, value);
     return value;
   }
 
   set(key: Key, value: Value): void {
-    this.#entries.delete(key);
+    if (this.#entries.size * 2 > this.#max) this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#max) return;
     for (const oldest of this.#entries.keys()) {
