@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { AccountRequests, PendingRequest } from "../../app/operations/account-requests.ts";
 import type { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import type { Log } from "../../domain/core/log.ts";
+import { loopTime } from "../../loop-time.ts";
 import { Interval } from "../database/interval.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 
@@ -12,8 +14,11 @@ export interface RequestLogWriterOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** Write interval, ms. */
-const WRITE_MS = 500;
+/** Write interval, ms, and the part of it over which the statements are spread. */
+const [WRITE_MS, SPREAD_MS] = [500, 400];
+
+/** Rows per statement: a thousand at once would hold up calls here and in the database for 20 ms. */
+const MAX_ROWS = 100;
 
 /** Requests that an account keeps, and rows that it writes until the older ones are deleted. */
 export const [MAX_KEPT, TRIM_EVERY] = [20_000, 1_000];
@@ -46,15 +51,18 @@ const NAMES = COLUMNS.map(([name]) => name).join(", ");
 
 const ARRAYS = COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(", ");
 
-const INSERT = `insert into request_log (${NAMES}) select * from unnest(${ARRAYS}) row (${NAMES})`;
+/** Does not wait for the disk: a crash also loses the requests that are not yet sent. */
+const INSERT = /* sql */ `
+  insert into request_log (${NAMES})
+  select written.* from unnest(${ARRAYS}) written (${NAMES}), set_config('synchronous_commit', 'off', true)`;
 
 const TRIM = /* sql */ `
   delete from request_log where account_id = $1 and id <= (
     select id from request_log where account_id = $1 order by id desc offset $2 limit 1)`;
 
 /**
- * Writes the requests that {@link AccountRequests} collects, all of an interval in one statement. A failed
- * write is not repeated: its requests are dropped and counted.
+ * Writes the requests that {@link AccountRequests} collects. A failed statement is not repeated: its requests
+ * are dropped and counted.
  */
 export class RequestLogWriter {
   readonly #options: RequestLogWriterOptions;
@@ -64,7 +72,7 @@ export class RequestLogWriter {
 
   constructor(options: RequestLogWriterOptions) {
     this.#options = options;
-    this.#timer = new Interval(WRITE_MS, () => this.flush());
+    this.#timer = new Interval(WRITE_MS, () => this.flush(SPREAD_MS));
   }
 
   start(): void {
@@ -77,10 +85,19 @@ export class RequestLogWriter {
     await this.flush();
   }
 
-  async flush(): Promise<void> {
+  /** @param spreadMs time over which the statements are spread */
+  async flush(spreadMs = 0): Promise<void> {
+    const taken = this.#options.requests.take();
+    const from = loopTime();
+    for (let first = 0; first < taken.length; first += MAX_ROWS) {
+      const waitMs = from + (first / taken.length) * spreadMs - loopTime();
+      if (waitMs > 0) await sleep(waitMs);
+      await this.#write(taken.slice(first, first + MAX_ROWS));
+    }
+  }
+
+  async #write(taken: readonly PendingRequest[]): Promise<void> {
     const { pool, requests, log } = this.#options;
-    const taken = requests.take();
-    if (taken.length === 0) return;
     try {
       const rows = taken.map((request) => this.#rowOf(request));
       const values = COLUMNS.map((_, index) => rows.map((row) => row[index]));
