@@ -192,6 +192,20 @@ describe("the request log", () => {
     expect(rows).toEqual([{ kept: BigInt(MAX_KEPT), newest: BigInt(TRIM_EVERY) }]);
   });
 
+  it("writes a burst in small statements with pauses, so that other calls do not wait for it", async () => {
+    const accountId = await makeAccount(instance.pool, 0n);
+    for (let sent = 0; sent < 250; sent++) end(accountId);
+    const began = performance.now();
+    await writer.flush(100);
+    // The last one begins after four fifths.
+    expect(performance.now() - began).toBeGreaterThan(75);
+    const { rows } = await instance.pool.query<{ written: bigint }>(
+      "select count(*) as written from request_log where account_id = $1 group by xmin order by written desc",
+      [uuidOf("acct", accountId)],
+    );
+    expect(rows.map(({ written }) => Number(written))).toEqual([100, 100, 50]);
+  });
+
   it("holds a bounded number of requests while the table cannot be written, and writes them then", async () => {
     const accountIds = await Promise.all(Array.from({ length: 6 }, () => makeAccount(instance.pool, 0n)));
     dropped.length = 0;
