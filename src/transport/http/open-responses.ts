@@ -21,7 +21,7 @@ interface Connection {
 /**
  * Tracks the open responses of each connection, and adds and deletes nothing per request: V8 chains the
  * tables that a Map or Set outgrows, so once one is in the old generation, all that the next ones have held
- * is promoted, too. That cost a fifth of a 402's CPU time.
+ * is promoted, too. That cost a quarter of a 402's CPU time.
  */
 export class OpenResponses {
   /** An entry lasts as long as its connection. */
