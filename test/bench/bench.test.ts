@@ -16,7 +16,7 @@ describe("the benchmark", () => {
   });
 
   it.each([
-    [["--only", "nothing"], "unknown part nothing; choose from start, echo, mcp, 402"],
+    [["--only", "nothing"], "unknown part nothing; choose from cost, start, echo, mcp"],
     [["--rounds", "0"], '--rounds is a whole number from 1 to 9999999, and not "0"'],
     [["--short", "--write"], "--short produces no results to save"],
   ])("rejects %j with the reason", async (options, problem) => {
