@@ -62,7 +62,7 @@ const TRIM = /* sql */ `
 
 /**
  * Writes the requests that {@link AccountRequests} collects. A failed statement is not repeated: its requests
- * are dropped and counted.
+ * and those after them are dropped and counted.
  */
 export class RequestLogWriter {
   readonly #options: RequestLogWriterOptions;
@@ -87,26 +87,29 @@ export class RequestLogWriter {
 
   /** @param spreadMs time over which the statements are spread */
   async flush(spreadMs = 0): Promise<void> {
-    const taken = this.#options.requests.take();
+    const { requests, log } = this.#options;
+    const taken = requests.take();
     const from = loopTime();
-    for (let first = 0; first < taken.length; first += MAX_ROWS) {
-      const waitMs = from + (first / taken.length) * spreadMs - loopTime();
-      if (waitMs > 0) await sleep(waitMs);
-      await this.#write(taken.slice(first, first + MAX_ROWS));
+    let written = 0;
+    try {
+      for (; written < taken.length; written += MAX_ROWS) {
+        const waitMs = from + (written / taken.length) * spreadMs - loopTime();
+        if (waitMs > 0) await sleep(waitMs);
+        await this.#write(taken.slice(written, written + MAX_ROWS));
+      }
+    } catch (error) {
+      // The rest is dropped, too: without a database each statement would wait for its own timeout.
+      const lost = taken.length - written;
+      requests.dropped(lost, "database");
+      log.warn({ err: error, requests: lost }, "request log not written");
     }
   }
 
   async #write(taken: readonly PendingRequest[]): Promise<void> {
-    const { pool, requests, log } = this.#options;
-    try {
-      const rows = taken.map((request) => this.#rowOf(request));
-      const values = COLUMNS.map((_, index) => rows.map((row) => row[index]));
-      await pool.query({ name: "request-log-write", text: INSERT, values });
-      await this.#trim(taken);
-    } catch (error) {
-      requests.dropped(taken.length, "database");
-      log.warn({ err: error, requests: taken.length }, "request log not written");
-    }
+    const rows = taken.map((request) => this.#rowOf(request));
+    const values = COLUMNS.map((_, index) => rows.map((row) => row[index]));
+    await this.#options.pool.query({ name: "request-log-write", text: INSERT, values });
+    await this.#trim(taken);
   }
 
   /** Deletes what exceeds the requests that an account keeps. */
