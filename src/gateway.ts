@@ -7,20 +7,18 @@ import { openCell } from "./app/operations/open-cell.ts";
 import { withoutRepeats } from "./app/operations/repeated-faults.ts";
 import { Readiness } from "./app/operations/readiness.ts";
 import type { ServeConfig } from "./config/config.ts";
-import type { Cell } from "./domain/core/cell.ts";
+import type { Cell } from "./domain/core/ids.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
 import type { DevConsole } from "./gateway/console-files.ts";
-import { callPorts, type CallPorts } from "./gateway/call-tool-deps.ts";
-import { createServers, type Addresses, type Servers } from "./gateway/servers.ts";
+import { callPorts, type CallPorts, openToolParts, type ToolParts } from "./gateway/call-tool-deps.ts";
+import { createServers, type Servers } from "./gateway/servers.ts";
+import { hostInUrls, listenOnPort } from "./gateway/listen.ts";
+import type { Addresses, Listener, PortSetting } from "./gateway/listen.ts";
 import { createWorker } from "./gateway/background-worker.ts";
-import { openSponsor } from "./gateway/fee-payer.ts";
-import { measuredPostgres, reportReadiness } from "./gateway/metrics.ts";
-import { openObservation } from "./gateway/observation.ts";
-import { hostInUrls, listenOnPort, type Listener, type PortSetting } from "./gateway/listen.ts";
+import { openSponsor, openRelay } from "./gateway/relay.ts";
+import { measuredPostgres, reportReadiness, openObservation } from "./gateway/observation.ts";
 import { paymentMethods } from "./gateway/payment-methods.ts";
-import type { Reloaded } from "./gateway/reload.ts";
-import { openRelay } from "./gateway/relay.ts";
-import { openToolParts, type ToolParts } from "./gateway/tool-parts.ts";
+import type { Reloaded } from "./gateway/config-follower.ts";
 import { openArchive } from "./archive/open-archive.ts";
 import type { Log } from "./domain/core/log.ts";
 import type { Tracer } from "./domain/core/span.ts";
@@ -56,12 +54,11 @@ export interface Gateway extends Addresses {
   close(): Promise<void>;
 }
 
-/** Options of startGateway. */
 export interface StartOptions {
   /** Ports that may move to a free one when taken. */
   readonly movable?: readonly PortSetting[];
   /** Wraps the dependencies of calls; tests use it to observe or disturb them. */
-  readonly around?: (ports: CallPorts) => CallPorts;
+  readonly wrapPorts?: (ports: CallPorts) => CallPorts;
   /** Never set in production. */
   readonly devConsole?: DevConsole | undefined;
   /** UUID of this instance; a new one by default. */
@@ -75,7 +72,7 @@ export interface StartOptions {
 export async function startGateway(
   config: ServeConfig,
   log: Log,
-  { movable = [], around = (ports) => ports, devConsole, instanceId = randomUUID() }: StartOptions = {},
+  { movable = [], wrapPorts = (ports) => ports, devConsole, instanceId = randomUUID() }: StartOptions = {},
 ): Promise<Gateway> {
   const sponsor = await openSponsor(config);
   const observation = await openObservation(config, instanceId, log, later);
@@ -91,7 +88,7 @@ export async function startGateway(
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
   const treasury = openTreasury(config, chain, log);
   const paying = { cell, relay: relay?.relay, proofs, treasury };
-  const ports = around(callPorts(config, postgres, chain, parts, paying, signal));
+  const ports = wrapPorts(callPorts(config, postgres, chain, parts, paying, signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
   const readiness = readinessOf(config, postgres, parts);

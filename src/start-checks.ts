@@ -1,7 +1,7 @@
 import type { ServeConfig } from "./config/config.ts";
-import { checkFeePayer } from "./gateway/fee-payer.ts";
+import { checkFeePayer } from "./gateway/relay.ts";
 import { customToolProblems } from "./gateway/custom-tools.ts";
-import { checkSandbox } from "./gateway/sandbox-check.ts";
+import { checkSandbox } from "./gateway/sandbox.ts";
 import type { Log } from "./domain/core/log.ts";
 import { checkDatabase, checkSameDatabase, type Findings } from "./postgres/database/start-checks.ts";
 import { adviseOnEndpoints, checkChain, openChain } from "./solana/index.ts";

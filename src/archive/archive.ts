@@ -1,38 +1,78 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
+import { z } from "zod";
+import { ARCHIVED_TABLES, keyOf } from "../app/operations/archive/month-archive.ts";
 import type {
   AccountRange,
   MonthArchive,
   PublishedMonth,
   TableSource,
+  ArchivedRow,
+  ArchivedTable,
+  Column,
+  RowBatches,
 } from "../app/operations/archive/month-archive.ts";
-import {
-  ARCHIVED_TABLES,
-  keyOf,
-  type ArchivedRow,
-  type ArchivedTable,
-  type Column,
-  type RowBatches,
-} from "../app/operations/archive/archived-tables.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { Month } from "../domain/core/month.ts";
-import {
-  hashOf,
-  manifestBytes,
-  parseManifest,
-  type Manifest,
-  type Part,
-  type TableManifest,
-} from "./manifest.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { decodeRows, encodeRows } from "./parquet.ts";
+
+const part = z.strictObject({
+  file: z.string().regex(/^[0-9a-z/-]{1,100}\.parquet$/),
+  rows: z.int().positive(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Keys (account and id) of the first and the last row. */
+  first: z.string(),
+  last: z.string(),
+});
+
+const table = z.strictObject({
+  columns: z.array(
+    z.strictObject({
+      name: z.string(),
+      type: z.enum(["uuid", "text", "integer", "bigint", "timestamp", "bytes"]),
+    }),
+  ),
+  parts: z.array(part),
+});
+
+const manifest = z.strictObject({
+  format: z.literal(1),
+  month: z.string(),
+  tables: z.strictObject(Object.fromEntries(ARCHIVED_TABLES.map((name) => [name, table]))),
+});
+
+/** A Parquet file of consecutive rows. */
+export type Part = z.output<typeof part>;
+
+/** The rows of a table: all files, in the order of their rows. */
+export type TableManifest = z.output<typeof table>;
+
+/** Names every file of a month, with its hash. */
+export interface Manifest {
+  readonly format: 1;
+  readonly month: string;
+  readonly tables: Readonly<Record<string, TableManifest>>;
+}
+
+/** @throws Error when it is not a manifest */
+function parseManifest(bytes: Uint8Array): Manifest {
+  return manifest.parse(JSON.parse(Buffer.from(bytes).toString()));
+}
+
+function manifestBytes(content: Manifest): Uint8Array {
+  return Buffer.from(`${JSON.stringify(content, null, 1)}\n`);
+}
+
+/** SHA-256 in hex. */
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
 
 /** Rows of a file. A read decodes a whole one, so that its hash can be checked. */
 const PART_ROWS = 8_192;
 
-/** Manifests kept in memory. */
 const KEPT_MANIFESTS = 24;
 
-/** Months as Parquet files. */
 export class Archive implements MonthArchive {
   readonly #store: ObjectStore;
   /** By hash. */

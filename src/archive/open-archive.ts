@@ -1,9 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { MonthArchive } from "../app/operations/archive/month-archive.ts";
-import { FileStore } from "./file-store.ts";
-import type { ObjectStore } from "./object-store.ts";
+import { FileStore, type ObjectStore } from "./object-store.ts";
 
-/** Settings of the archive. */
 export interface ArchiveSettings {
   readonly ARCHIVE_URL?: string | undefined;
   readonly AWS_ACCESS_KEY_ID?: string | undefined;

@@ -4,10 +4,18 @@ import type { Account } from "../app/accounts/accounts.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { DEFAULT_SCOPES } from "../domain/accounts/scope.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { address, count, countOrNone, reason, signedUsdc } from "./arguments.ts";
+import {
+  address,
+  count,
+  countOrNone,
+  reason,
+  signedUsdc,
+  outputFor,
+  limitOption,
+  printPage,
+  type PageOptions,
+} from "./command.ts";
 import { withPostgres } from "./database.ts";
-import { outputFor } from "./output.ts";
-import { limitOption, printPage, type PageOptions } from "./page.ts";
 
 interface CreateOptions {
   wallet?: string;

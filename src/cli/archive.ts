@@ -1,7 +1,7 @@
 import process from "node:process";
 import { InvalidArgumentError, type Command } from "commander";
 import type { ArchiveMonths } from "../app/operations/archive/archive-months.ts";
-import type { ArchivedMonth } from "../app/operations/archive/month-store.ts";
+import type { ArchivedMonth } from "../app/operations/archive/month-archive.ts";
 import { recordedAction, type ActionName } from "../app/operations/operator-actions.ts";
 import { openArchive } from "../archive/open-archive.ts";
 import { ConfigError } from "../config/config.ts";
@@ -10,10 +10,9 @@ import { formatUsdc } from "../domain/core/money.ts";
 import { parseMonth, type Month } from "../domain/core/month.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock } from "../system.ts";
-import { CommandError } from "./command-error.ts";
+import { CommandError, outputFor } from "./command.ts";
 import { withPostgres } from "./database.ts";
 import { commandActor } from "./operator-log.ts";
-import { outputFor } from "./output.ts";
 
 interface Options {
   readonly month?: Month;

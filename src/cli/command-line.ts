@@ -6,23 +6,20 @@ import { MissingPackagesError } from "../optional-packages.ts";
 import { VERSION } from "../version.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { addAfterRestoreCommand } from "./after-restore.ts";
-import { CommandError } from "./command-error.ts";
+import { CommandError } from "./command.ts";
 import { addArchiveCommands } from "./archive.ts";
-import { addCellCommands } from "./cells.ts";
+import { addCellCommands, addFleetCommands } from "./cells.ts";
 import { addConfigCommands } from "./configuration.ts";
 import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
-import { addFleetCommands } from "./fleet.ts";
-import { addFindCommand } from "./find.ts";
+import { addFindCommand, addReceiptCommands } from "./find.ts";
 import { addLedgerCommands } from "./ledger.ts";
 import { addOperationsCommands } from "./operations.ts";
 import { addPayCommand } from "./pay.ts";
-import { addReceiptCommands } from "./receipts.ts";
 import { addSealingKeyCommands } from "./sealing-keys.ts";
 import { addServeCommand } from "./serve.ts";
-import { addSuspenseCommands } from "./suspense.ts";
-import { addTreasuryCommands } from "./treasury.ts";
+import { addSuspenseCommands, addTreasuryCommands } from "./treasury.ts";
 import { addToolCommands } from "./try-tool.ts";
 
 /** Each command imports its dependencies when it runs, so that the others start fast. */

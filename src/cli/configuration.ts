@@ -1,18 +1,19 @@
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import type { ConfigAdmin, ConfigApplication, ConfigDecision } from "../app/operations/config-admin.ts";
-import type { ConfigVersion } from "../app/operations/config-versions.ts";
+import type {
+  ConfigAdmin,
+  ConfigApplication,
+  ConfigDecision,
+  ConfigVersion,
+} from "../app/operations/config-versions.ts";
 import { ConfigError, readEnvironment } from "../config/config.ts";
 import { readDocument } from "../config/document.ts";
 import type { ConfigChange } from "../domain/operations/config-changes.ts";
 import { createLogger } from "../log.ts";
-import { reason } from "./arguments.ts";
-import { CommandError } from "./command-error.ts";
+import { reason, CommandError, outputFor, limitOption, printPage, type PageOptions } from "./command.ts";
 import { withPostgres } from "./database.ts";
-import { outputFor } from "./output.ts";
-import type { ReloadReport } from "./reload.ts";
-import { limitOption, printPage, type PageOptions } from "./page.ts";
+import type { ReloadReport } from "./control-socket.ts";
 
 /** Exit code of a plan with changes. */
 const CHANGES = 3;
@@ -167,7 +168,7 @@ function printApplied(applied: ConfigApplication, { json = false }: ApplyOptions
 async function validDocument(file: string, json: boolean) {
   try {
     const { text, content } = readDocument(file);
-    const { checkDocument } = await import("../gateway/document-check.ts");
+    const { checkDocument } = await import("../gateway/config-admin.ts");
     const log = createLogger("silent", { secrets: [] });
     const { problems, warnings } = await checkDocument({ content }, readEnvironment(), log);
     if (problems.length > 0) throw new ConfigError(problems);

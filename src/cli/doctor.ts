@@ -1,10 +1,9 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ConfigError, readEnvironment, readServeConfig } from "../config/config.ts";
-import { collectSecrets } from "../config/secrets.ts";
+import { ConfigError, readEnvironment, readServeConfig, collectSecrets } from "../config/config.ts";
 import { createLogger } from "../log.ts";
 import type { Findings } from "../postgres/database/start-checks.ts";
-import { outputFor } from "./output.ts";
+import { outputFor } from "./command.ts";
 
 /** `doctor`: reports what prevents `serve` from starting and which features are off. */
 export function addDoctorCommand(program: Command): void {

@@ -2,27 +2,16 @@ import type { Command } from "commander";
 import type { ApiKey, ListedKey } from "../app/accounts/api-keys.ts";
 import type { KeyLimits } from "../domain/accounts/budget.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
-import {
-  type KeyRules,
-  type RequestedLimits,
-  validateKeyChange,
-  validateNewKey,
-} from "../domain/accounts/new-key.ts";
+import { validateKeyChange, validateNewKey } from "../domain/accounts/new-key.ts";
+import type { KeyRules, RequestedLimits } from "../domain/accounts/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/accounts/scope.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { timestamp, names, scopes, duration, optionOr, orNone, usdc } from "./arguments.ts";
+import { timestamp, names, scopes, duration, optionOr, orNone, usdc, outputFor } from "./command.ts";
 import { withPostgres } from "./database.ts";
-import { addGroupCommands } from "./key-groups.ts";
-import {
-  addBudgetOptions,
-  budgetRecord,
-  type BudgetOptions,
-  budgetWith,
-  optionalUsdc,
-} from "./key-limits.ts";
-import { outputFor } from "./output.ts";
+import { addGroupCommands, addBudgetOptions, budgetRecord, budgetWith, optionalUsdc } from "./key-groups.ts";
+import type { BudgetOptions } from "./key-groups.ts";
 
-/** What is set is changed. */
+/** Only the given options change. */
 interface LimitOptions extends BudgetOptions {
   expires?: Date | "none";
   callLimit?: MicroUsd | "none";
@@ -124,9 +113,9 @@ function addLimitOptions(command: Command): Command {
 
 async function create(options: CreateOptions): Promise<void> {
   const { account: accountId, name, group: groupId } = options;
-  const wished = { name, scopes: options.scopes ?? [], limits: limitsWith(options), groupId };
+  const requested = { name, scopes: options.scopes ?? [], limits: limitsWith(options), groupId };
   const made = await withPostgres((postgres, config) =>
-    postgres.apiKeys.create({ accountId, ...validateNewKey(wished, rulesOf(config)) }),
+    postgres.apiKeys.create({ accountId, ...validateNewKey(requested, rulesOf(config)) }),
   );
   outputFor(options.json ?? false).record({ api_key: made.secret, ...keyRecord(made.key) });
 }
@@ -134,18 +123,17 @@ async function create(options: CreateOptions): Promise<void> {
 async function edit({ key: keyId, name, group, json, ...limits }: EditOptions): Promise<void> {
   const key = await withPostgres(async ({ apiKeys }, config) => {
     const old = Object.keys(limits).length > 0 ? await apiKeys.get(keyId) : undefined;
-    const wished = {
+    const requested = {
       name,
       limits: old && limitsWith(limits, old.limits),
       groupId: group === "none" ? "" : group,
     };
-    const change = validateKeyChange(wished, rulesOf(config));
+    const change = validateKeyChange(requested, rulesOf(config));
     return apiKeys.update({ keyId, accountId: undefined, ...change });
   });
   outputFor(json ?? false).record(keyRecord(key));
 }
 
-/** Returns the limits with what the options change. */
 function limitsWith(options: LimitOptions, old?: KeyLimits): RequestedLimits {
   return {
     expiresAt: optionOr(options.expires, old?.expiresAt),

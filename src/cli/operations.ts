@@ -2,16 +2,14 @@ import process from "node:process";
 import type { Command } from "commander";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations/operations.ts";
 import type { OperatorAction } from "../app/operations/operator-actions.ts";
-import { ConfigError } from "../config/config.ts";
-import { collectSecrets } from "../config/secrets.ts";
-import { cellOf } from "../domain/core/cell.ts";
+import { ConfigError, collectSecrets } from "../config/config.ts";
+import { cellOf } from "../domain/core/ids.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import { withPostgres, type CommandConfig } from "./database.ts";
-import { outputFor } from "./output.ts";
-import { limitOption, printPage, type PageOptions } from "./page.ts";
+import { outputFor, limitOption, printPage, type PageOptions } from "./command.ts";
 
 /** `operations status | actions | failed-payments` */
 export function addOperationsCommands(program: Command): void {
@@ -69,8 +67,8 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
   if (treasuryOwner === undefined || urls === undefined) throw new ConfigError(problems);
   const [{ createOperations: makeOperations }, { openSponsor }, { SolanaRpc }, { treasuryOf }, { Quotes }] =
     await Promise.all([
-      import("../gateway/operations.ts"),
-      import("../gateway/fee-payer.ts"),
+      import("../gateway/services.ts"),
+      import("../gateway/relay.ts"),
       import("../solana/rpc/rpc.ts"),
       import("../solana/core/treasury.ts"),
       import("../domain/payments/quote.ts"),

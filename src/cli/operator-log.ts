@@ -1,14 +1,9 @@
 import os from "node:os";
 import process from "node:process";
-import {
-  recordedAction,
-  type ActionName,
-  type Actor,
-  type NewAction,
-} from "../app/operations/operator-actions.ts";
+import { recordedAction } from "../app/operations/operator-actions.ts";
+import type { ActionName, Actor, NewAction, SealingKeyAdmin } from "../app/operations/operator-actions.ts";
 import type { TierChange } from "../app/accounts/accounts.ts";
 import { requireApplied } from "../app/operations/config-versions.ts";
-import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
 import type { JsonObject, JsonValue } from "../domain/core/json.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
@@ -17,7 +12,6 @@ type Accounts = Postgres["accounts"];
 type ApiKeys = Postgres["apiKeys"];
 type KeyGroups = Postgres["keyGroups"];
 
-/** Logs an action, then runs it. */
 type Act = <Result>(
   name: ActionName,
   target: string,

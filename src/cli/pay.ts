@@ -2,15 +2,13 @@ import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment } from "../config/config.ts";
 import type { DevPayment } from "../dev/pay.ts";
-import { cellOf } from "../domain/core/cell.ts";
+import { cellOf } from "../domain/core/ids.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../system.ts";
-import { usdc } from "./arguments.ts";
-import { CommandError } from "./command-error.ts";
+import { usdc, CommandError, outputFor } from "./command.ts";
 import { withPostgres } from "./database.ts";
-import { outputFor } from "./output.ts";
 
 interface PayOptions {
   usdc?: MicroUsd;

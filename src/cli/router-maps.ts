@@ -3,7 +3,6 @@ import { crc32 } from "node:zlib";
 /** Buckets of wallets that have no exception; deploy/cells/haproxy.cfg counts them too. */
 export const BUCKETS = 240;
 
-/** A cell's names, as routes.ts reads them. */
 export interface CellRoutes {
   readonly cell: number;
   readonly wallets: readonly { readonly wallet: string; readonly id: string }[];

@@ -1,12 +1,8 @@
 import process from "node:process";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import {
-  KEY_PURPOSES,
-  type KeyPurpose,
-  type SealingKeyVersion,
-} from "../app/operations/sealing-key-admin.ts";
+import { KEY_PURPOSES, type KeyPurpose, type SealingKeyVersion } from "../app/operations/operator-actions.ts";
 import { withPostgres } from "./database.ts";
-import { outputFor } from "./output.ts";
+import { outputFor } from "./command.ts";
 
 interface ChangeOptions {
   for: KeyPurpose;

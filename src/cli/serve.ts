@@ -1,23 +1,49 @@
-import { randomUUID } from "node:crypto";
+import os from "node:os";
 import process from "node:process";
+import { randomUUID } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Command } from "commander";
+import type { Log } from "../domain/core/log.ts";
 import {
   ConfigError,
   readConfig,
   readEnvironment,
   readServeConfig,
   redactedConfig,
+  collectSecrets,
 } from "../config/config.ts";
-import { collectSecrets } from "../config/secrets.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Log } from "../domain/core/log.ts";
 import { createLogger } from "../log.ts";
-import { outputFor } from "./output.ts";
-import { openControlSocket } from "./control-socket.ts";
-import { reloadSettings, type ReloadReport } from "./reload.ts";
-import { onHangUp, onStop } from "./signals.ts";
+import { outputFor } from "./command.ts";
+import { openControlSocket, reloadSettings, type ReloadReport } from "./control-socket.ts";
+
+const STOPS = ["SIGTERM", "SIGINT"] as const;
+
+/** Calls `act` on every SIGTERM and SIGINT. @returns a function that removes the listeners */
+export function onStop(act: (signal: (typeof STOPS)[number]) => void): () => void {
+  for (const name of STOPS) process.on(name, act);
+  return () => {
+    for (const name of STOPS) process.off(name, act);
+  };
+}
+
+/** Calls `act` on every SIGHUP. */
+function onHangUp(act: () => void): void {
+  process.on("SIGHUP", act);
+}
+
+/** Ignores SIGHUP, so that closing a terminal does not abort calls. */
+export function ignoreHangUp(log: Log): void {
+  process.on("SIGHUP", () =>
+    log.info({ signal: "SIGHUP" }, "signal ignored: settings are read at start only"),
+  );
+}
+
+/** Returns the shell's exit code for a process that a signal ended. */
+export function exitCodeOf(signal: (typeof STOPS)[number]): number {
+  return 128 + os.constants.signals[signal];
+}
 
 /** `serve`: runs the gateway in production. */
 export function addServeCommand(program: Command): void {

@@ -1,15 +1,13 @@
 import path from "node:path";
 import process from "node:process";
 import { type Command, InvalidArgumentError } from "commander";
-import { ConfigError, readEnvironment } from "../config/config.ts";
+import { ConfigError, readEnvironment, collectSecrets } from "../config/config.ts";
 import { readDocument, resolveDocument } from "../config/document.ts";
-import { collectSecrets } from "../config/secrets.ts";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
 import { displayUsd } from "../domain/core/money.ts";
 import type { CustomToolSettings } from "../tools/custom/settings.ts";
 import { createLogger } from "../log.ts";
-import { CommandError } from "./command-error.ts";
-import { outputFor } from "./output.ts";
+import { CommandError, outputFor } from "./command.ts";
 
 interface TryOptions {
   file?: string;

@@ -2,7 +2,6 @@ import { fromBinary, fromJsonString } from "@bufbuild/protobuf";
 import { fromBase64, isObject, jsonObject } from "./bytes.ts";
 import { ErrorBodySchema, type PaymentRequired, PaymentRequiredSchema } from "./messages.ts";
 
-/** An error or offer in a gateway response. */
 export interface Refusal {
   /** Error code, e.g. INVALID_PAYMENT. */
   readonly code: string;
@@ -16,11 +15,7 @@ export interface Refusal {
 /** Maximum error body that is read, bytes. The gateway's own have about 2 KiB. */
 const MAX_BODY = 256 * 1024;
 
-/**
- * Reads a failed answer of the gateway in any of its forms: the plain body (also merged into a JSON-RPC
- * error), or Connect's error with our message as its detail. The response itself stays unread.
- * @returns undefined if the response is not from the gateway
- */
+/** Reads a failed answer in any of its forms, as a copy. @returns undefined if it is not the gateway's */
 export async function readRefusal(response: Response): Promise<Refusal | undefined> {
   if (response.ok || !(response.headers.get("content-type") ?? "").includes("json")) return undefined;
   const body = jsonObject((await limitedText(response.clone())) ?? "");

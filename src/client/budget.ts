@@ -3,9 +3,7 @@ import { BudgetExceededError, PaymentStoreError } from "./errors.ts";
 import type { PaymentStore } from "./store.ts";
 import { decimalUsdc } from "./usdc.ts";
 
-/**
- * Lifetime of a reservation without a payment, ms. Long, because a person may have to approve the signature.
- */
+/** Lifetime of a reservation without a payment, ms: a person may have to approve the signature. */
 const ORPHAN_MS = 600_000;
 /** Compare-and-set attempts before PaymentStoreError. */
 const TRIES = 500;
@@ -54,7 +52,6 @@ export class Budget {
     });
   }
 
-  /** Turns a reservation into spending. */
   async spend(paymentId: string): Promise<void> {
     await this.#change((book) => {
       const reservation = book.reserved.get(paymentId);
@@ -64,7 +61,6 @@ export class Budget {
     });
   }
 
-  /** Releases a reservation. */
   async release(paymentId: string): Promise<void> {
     await this.#change((book) => book.reserved.delete(paymentId));
   }

@@ -2,10 +2,7 @@ import type { Refusal } from "./answer.ts";
 import { ToolgateClientError } from "./errors.ts";
 import type { PaymentRequired } from "./messages.ts";
 
-/**
- * An error response of the gateway. `code` is listed in docs/reference/errors.md; without one it is the gRPC
- * status name.
- */
+/** An error response. `code` is listed in docs/reference/errors.md, or else is the gRPC status name. */
 export class CallError extends ToolgateClientError {
   readonly requestId: string | undefined;
   /** Delay before a retry, seconds. */

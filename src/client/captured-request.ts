@@ -1,6 +1,5 @@
 import { isObject, jsonObject } from "./bytes.ts";
 
-/** Input and options of fetch. */
 export type FetchInput = Parameters<typeof fetch>[0];
 
 /** A request that can be repeated byte for byte. */
@@ -81,10 +80,7 @@ export function idempotencyKeyOf(request: CapturedRequest): string | undefined {
   return typeof key === "string" ? key : undefined;
 }
 
-/**
- * Whether an Idempotency-Key header may be added. Not if the body has one already or cannot be read; the
- * payment proof alone then prevents a double charge.
- */
+/** Whether an Idempotency-Key may be added: not if the body has one already or cannot be read. */
 export function takesIdempotencyKey(request: CapturedRequest): boolean {
   return jsonBody(request) !== undefined && idempotencyKeyOf(request) === undefined;
 }

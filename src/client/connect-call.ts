@@ -12,7 +12,6 @@ import {
 import { readRefusal } from "./answer.ts";
 import { CallError } from "./call-error.ts";
 
-/** Where and how methods are called. */
 export interface Endpoint {
   /** Without a slash at the end. */
   readonly baseUrl: string;
@@ -20,17 +19,12 @@ export interface Endpoint {
   readonly format: "binary" | "json";
 }
 
-/** Headers and abort signal of one call. */
 export interface ConnectCallOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Calls a unary method over the Connect protocol.
- * @see https://connectrpc.com/docs/protocol#unary-request-response-rpcs
- * @throws CallError for an error response; what `fetch` throws
- */
+/** Calls a unary method over Connect (connectrpc.com/docs/protocol). @throws CallError; as `fetch` */
 export async function connectCall<Input extends DescMessage, Output extends DescMessage>(
   { baseUrl, fetch: send, format }: Endpoint,
   { parent, name, input, output }: DescMethodUnary<Input, Output>,
@@ -53,10 +47,7 @@ export async function connectCall<Input extends DescMessage, Output extends Desc
     : fromJsonString(output, await response.text(), { ignoreUnknownFields: true });
 }
 
-/**
- * Error codes of answers that are not the gateway's.
- * @see https://connectrpc.com/docs/protocol#http-to-error-code
- */
+/** Error codes of answers that are not the gateway's (connectrpc.com, "HTTP to Error Code"). */
 const CODES: Readonly<Record<number, string>> = {
   400: "INTERNAL",
   401: "UNAUTHENTICATED",

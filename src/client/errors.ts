@@ -82,10 +82,7 @@ export class PaymentNotMadeError extends ToolgateClientError {
 export class PaymentRefusedError extends ToolgateClientError {
   readonly payment: PaymentSummary;
   readonly money: MoneyIs;
-  /**
-   * Code of the gateway's answer: INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_REQUIRED; REDIRECTED where there
-   * was none.
-   */
+  /** INVALID_PAYMENT, QUOTE_EXPIRED, PAYMENT_REQUIRED; REDIRECTED where there was no answer. */
   readonly answer: string;
 
   constructor(answer: string, message: string, payment: PaymentSummary, money: MoneyIs) {

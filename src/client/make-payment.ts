@@ -21,10 +21,9 @@ import { buildPayment, encodeTransaction, readMessage } from "./transaction.ts";
 import { decimalUsdc } from "./usdc.ts";
 
 /**
- * Checks an offer against the caller's limits, then makes its payment and writes it to the store; nothing is
- * sent yet. Returns the stored payment if the idempotency key has one.
- * @throws PriceTooHighError, BudgetExceededError, UnsupportedOfferError, PaymentNotMadeError;
- * PaymentRefusedError if the stored payment was refused
+ * Checks an offer against the caller's limits, makes its payment and stores it, unsent; or returns the one of
+ * the idempotency key. @throws PriceTooHighError, BudgetExceededError, UnsupportedOfferError,
+ * PaymentNotMadeError; PaymentRefusedError if the stored payment was refused
  */
 export async function makePayment(
   payer: Payer,
@@ -186,7 +185,6 @@ async function sign(
   };
 }
 
-/** Inputs of a gasless payment. */
 interface Ground {
   readonly memo: string;
   readonly blockhash: string;
@@ -207,10 +205,7 @@ async function groundOf(
   return askGateway(payer, gasless, quoteId, request, signal).catch(notMade);
 }
 
-/**
- * Returns the checked blockhash and memo of BuildTransaction. Never signs its transaction, so that the
- * response cannot set the recipient or amount.
- */
+/** Returns blockhash and memo of BuildTransaction, checked. Its transaction is never signed. */
 async function askGateway(
   payer: Payer,
   { feePayer }: GaslessOffer,

@@ -25,7 +25,6 @@ export interface Offer {
   readonly gasless: GaslessOffer | undefined;
 }
 
-/** Input of a gasless payment. */
 export interface GaslessOffer {
   /** Base58. */
   readonly feePayer: string;
@@ -37,11 +36,7 @@ export interface GaslessOffer {
   readonly accepted: Readonly<Record<string, unknown>> | undefined;
 }
 
-/**
- * Reads an offer of the gateway.
- * @param header PAYMENT-REQUIRED (x402 v2), which must not contradict the body
- * @throws UnsupportedOfferError naming what this client does not pay
- */
+/** Reads an offer. @param header PAYMENT-REQUIRED, must agree with the body. @throws UnsupportedOfferError */
 export function readOffer(offer: PaymentRequired, header: string | null): Offer {
   const { quote, paymentInstructions: to, stepId } = offer;
   if (!quote || !to) throw new UnsupportedOfferError("the offer has no quote");
@@ -129,10 +124,7 @@ function readHeader(
   };
 }
 
-/**
- * A memo of the gateway's, which must be `<prefix>:<quote_id>` and nothing else. @throws
- * UnsupportedOfferError
- */
+/** The gateway's memo, `<prefix>:<quote_id>` and nothing else. @throws UnsupportedOfferError */
 export function gaslessMemo(memo: unknown, quoteId: string): string {
   if (!isMemoFor(memo, quoteId))
     throw new UnsupportedOfferError("the memo does not name the quote, or more than it; nothing was paid");
@@ -143,10 +135,7 @@ function heightOf(value: unknown): bigint | undefined {
   return /^\d{1,18}$/.test(String(value)) ? BigInt(String(value)) : undefined;
 }
 
-/**
- * The memo in the announced form. It contains only the quote, the step and a plain prefix of the server:
- * never sign arbitrary text from a response.
- */
+/** The announced memo: only quote, step and a plain prefix. Never sign other text of a response. */
 function memoOf(format: string, quoteId: string, stepId: string): string {
   if (format === "<step_id>:<quote_id>:<nonce>") {
     demand(STEP_ID.test(stepId), "step_id", "is no identifier of a step");

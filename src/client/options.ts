@@ -8,23 +8,18 @@ import type { Signer } from "./signer.ts";
 import { memoryStore, type PaymentStore } from "./store.ts";
 import { microUsd, type Usdc } from "./usdc.ts";
 
-/**
- * How a call is paid: by a transfer that the caller sends, or by a transaction that the gateway sends and
- * pays the fee of.
- */
+/** By a transfer that the caller sends, or by a transaction that the gateway sends and pays the fee of. */
 export type PaymentMethod = "gasless" | "transfer" | "auto";
 
 /** Whom to pay with, how, and how much at most. */
 export interface PaymentOptions {
-  /**
-   * The payer: a key that signs bytes, or a wallet (`keypairSigner`, `walletSigner`, `standardWalletSigner`).
-   */
+  /** A key that signs bytes, or a wallet (`keypairSigner`, `walletSigner`, `standardWalletSigner`). */
   readonly signer: Signer;
   /** The most that one call may cost. */
   readonly maxPrice: Usdc;
   /**
-   * Maximum cost of all calls together, without a time limit, of every process that shares the store.
-   * Another name is another budget, e.g. one for each month.
+   * Maximum cost of all calls together, of every process that shares the store. Without a time limit: another
+   * name is another budget, such as one for each month.
    */
   readonly budget: Usdc | { readonly total: Usdc; readonly name: string };
   /** Store for payments, written before they are made. Default: memory, lost in a crash. */
@@ -41,10 +36,7 @@ export interface PaymentOptions {
   readonly settleTimeoutMs?: number;
   /** Default: the global fetch. */
   readonly fetch?: typeof fetch;
-  /**
-   * Called for each payment whose call got a response; for callers that never see the response, such as
-   * hosts of an MCP client.
-   */
+  /** Called for each payment whose call got a response, for callers that never see the response. */
   readonly onPayment?: (payment: Payment) => void;
 }
 

@@ -1,12 +1,13 @@
 import { readRefusal } from "./answer.ts";
 import { capture, type Capture, type CapturedRequest, type FetchInput } from "./captured-request.ts";
-import { UnsupportedOfferError } from "./errors.ts";
-import { landTransfer } from "./land-transfer.ts";
+import { UnsupportedOfferError, PaymentNotMadeError, PaymentUnsettledError } from "./errors.ts";
 import { makePayment } from "./make-payment.ts";
 import { readOffer } from "./offer.ts";
 import { payerOf, type Payer, type PaymentOptions } from "./options.ts";
-import type { PaymentRecord } from "./payment-record.ts";
+import { type PaymentRecord, summaryOf } from "./payment-record.ts";
 import { repeatCall, type SendCall } from "./repeat-call.ts";
+import { pause } from "./pause.ts";
+import { RpcError, type SolanaRpc } from "./rpc.ts";
 
 /**
  * A fetch that pays. Everything passes through untouched, but for the gateway's own 402: its offer is checked
@@ -78,7 +79,6 @@ function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequ
   };
 }
 
-/** The fetch options of a Request. */
 function optionsOf(input: FetchInput): RequestInit {
   if (!(input instanceof Request)) return {};
   const { cache, credentials, keepalive, mode, referrer, referrerPolicy, signal } = input;
@@ -87,4 +87,68 @@ function optionsOf(input: FetchInput): RequestInit {
 
 function signalOf(input: FetchInput, init: RequestInit | undefined): AbortSignal | undefined {
   return init?.signal ?? (input instanceof Request ? input.signal : undefined);
+}
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2000;
+
+/** Sends the same transfer until it lands or expires. @throws PaymentNotMadeError, PaymentUnsettledError */
+async function landTransfer(
+  payer: Payer,
+  record: PaymentRecord,
+  fresh: boolean,
+  signal: AbortSignal | undefined,
+): Promise<PaymentRecord> {
+  const { rpc } = payer;
+  if (!rpc) throw unsettled(record, "an rpcUrl is needed to finish a transfer");
+  const deadline = Date.now() + payer.settleTimeoutMs;
+  if (fresh) await sendFirst(payer, rpc, record);
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 1.5, LONGEST_PAUSE_MS)) {
+    const fate = await fateOf(rpc, record);
+    if (fate === "confirmed") return payer.book.move(record, { state: "confirmed", refusal: undefined });
+    if (fate !== "open") throw await notMoved(payer, record, fate.reason);
+    if (Date.now() > deadline) throw unsettled(record, "the transfer was not confirmed in time");
+    await pause(wait, signal);
+    // Ignores send errors: the signature status decides.
+    await rpc.send(record.transaction, false).catch(() => {});
+  }
+}
+
+async function sendFirst(payer: Payer, rpc: SolanaRpc, record: PaymentRecord): Promise<void> {
+  try {
+    await rpc.send(record.transaction, true);
+  } catch (error) {
+    if (error instanceof RpcError && error.refused) throw await notMoved(payer, record, error.message);
+  }
+}
+
+async function fateOf(
+  rpc: SolanaRpc,
+  { txSignature = "", lastValidBlockHeight }: PaymentRecord,
+): Promise<"confirmed" | "open" | { reason: string }> {
+  try {
+    // Read the height first: a transaction that is absent after expiry can never land.
+    const expired = lastValidBlockHeight !== undefined && (await rpc.blockHeight()) > lastValidBlockHeight;
+    const status = await rpc.statusOf(txSignature);
+    if (status === "confirmed") return "confirmed";
+    if (status !== "absent") return { reason: `the transfer failed on the chain: ${status.failed}` };
+    return expired ? { reason: "the transfer did not reach the chain before its blockhash expired" } : "open";
+  } catch {
+    return "open";
+  }
+}
+
+/** No money moved or can move, so the record is deleted. */
+async function notMoved(payer: Payer, record: PaymentRecord, reason: string): Promise<PaymentNotMadeError> {
+  await payer.budget.release(record.paymentId);
+  await payer.book.remove(record.paymentId);
+  return new PaymentNotMadeError(`${reason}; nothing was paid, the call can be repeated`, summaryOf(record));
+}
+
+function unsettled(record: PaymentRecord, reason: string): PaymentUnsettledError {
+  return new PaymentUnsettledError(
+    `${reason}; the payment is in the store, finish it with resumePayments`,
+    summaryOf(record),
+    "sent",
+  );
 }

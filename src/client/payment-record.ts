@@ -107,10 +107,7 @@ export function summaryOf(record: PaymentRecord): PaymentSummary {
   return { paymentId, quoteId, tool, amount, method, payTo, txSignature };
 }
 
-/**
- * The header that proves or makes the payment: X-Payment (specification 2.4), or without an API key
- * PAYMENT-SIGNATURE (x402 version 2).
- */
+/** The payment header: X-Payment (specification 2.4) or, without an API key, PAYMENT-SIGNATURE (x402 v2). */
 export function proofOf(record: PaymentRecord): Record<string, string> {
   const { method, txSignature, transaction, quoteId, accepted } = record;
   if (accepted) {

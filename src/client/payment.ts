@@ -3,9 +3,7 @@ import type { PaymentSummary } from "./errors.ts";
 
 /** The payment of an answered call. */
 export interface Payment extends PaymentSummary {
-  /**
-   * The receipt in the response (specification 2.5); undefined for streams and responses that are not JSON.
-   */
+  /** The receipt of a response (specification 2.5); undefined for streams and what is not JSON. */
   readonly receipt: Readonly<Record<string, unknown>> | undefined;
 }
 

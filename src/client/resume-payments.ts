@@ -7,10 +7,7 @@ import { settle } from "./paying-fetch.ts";
 /** Options of finishing payments: those they were made with. */
 export interface ResumeOptions extends PaymentOptions {
   readonly store: NonNullable<PaymentOptions["store"]>;
-  /**
-   * Headers that are not in the store because they are secrets: `Authorization`. By the call's URL, where
-   * several gateways are paid.
-   */
+  /** Secret headers, which the store does not have: `Authorization`, by the URL of the call. */
   readonly headers: Readonly<Record<string, string>> | ((url: string) => Readonly<Record<string, string>>);
   readonly signal?: AbortSignal;
 }

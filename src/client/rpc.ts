@@ -1,12 +1,10 @@
 import { toBase64, isObject, jsonObject } from "./bytes.ts";
 
-/** A blockhash to build on. */
 export interface RecentBlockhash {
   readonly blockhash: string;
   readonly lastValidBlockHeight: bigint;
 }
 
-/** Status of a transaction on the chain. */
 export type OnChain = "confirmed" | "absent" | { readonly failed: string };
 
 /** An error response of the RPC server, or no response. */
@@ -23,10 +21,7 @@ export class RpcError extends Error {
 
 /** Time for one answer, ms. */
 const TIMEOUT_MS = 10_000;
-/**
- * https://solana.com/docs/rpc: SendTransactionPreflightFailure, signature verification failure, and invalid
- * parameters.
- */
+/** https://solana.com/docs/rpc: preflight failure, signature verification failure, invalid parameters. */
 const REFUSALS = new Set([-32002, -32003, -32602]);
 
 /** The few methods of Solana's JSON-RPC that a payment needs, by fetch. */

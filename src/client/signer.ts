@@ -47,10 +47,7 @@ export interface StandardWallet<Account extends { readonly address: string }> {
 /** Who pays. */
 export type Signer = TransactionSigner | BytesSigner;
 
-/**
- * A signer of a 64-byte secret key, or of an object that has one, such as a web3.js Keypair.
- * @throws TypeError if the second half of the key is not the public key of the first
- */
+/** A signer of a 64-byte secret key or web3.js Keypair. @throws TypeError if its halves do not match */
 export function keypairSigner(keypair: { readonly secretKey: Uint8Array } | Uint8Array): BytesSigner {
   const key = keypair instanceof Uint8Array ? keypair : keypair.secretKey;
   const seed = Uint8Array.from(key.subarray(0, 32));
@@ -62,10 +59,7 @@ export function keypairSigner(keypair: { readonly secretKey: Uint8Array } | Uint
   };
 }
 
-/**
- * A signer of a wallet that takes web3.js transactions (the wallet adapter's `useWallet()`, `window.solana`).
- * @param transactions `VersionedTransaction` of the web3.js 1 that the wallet is used with
- */
+/** A signer of a wallet for web3.js transactions. @param transactions its class `VersionedTransaction` */
 export function walletSigner<Versioned extends { serialize(): Uint8Array }>(
   wallet: AdapterWallet<Versioned>,
   transactions: TransactionClass<Versioned>,
@@ -116,11 +110,7 @@ export function addressOf({ publicKey }: Signer): string {
   return typeof publicKey === "string" ? publicKey : publicKey.toBase58();
 }
 
-/**
- * Has the payer sign the given transaction.
- * @param slot index of the payer's signature
- * @throws PaymentNotMadeError when the signer refuses or returns another transaction
- */
+/** Has the payer sign. @param slot of its signature. @throws PaymentNotMadeError if refused or changed */
 export async function signWith(signer: Signer, transaction: Transaction, slot: number): Promise<Transaction> {
   const { message, signatures } = transaction;
   try {

@@ -10,9 +10,7 @@ export interface StoredValue {
  */
 export interface PaymentStore {
   get(key: string): Promise<StoredValue | undefined>;
-  /**
-   * @param version the version from `get`; undefined: the key must not exist. @returns whether it was written
-   */
+  /** @param version from `get`; undefined: the key must not exist. @returns whether it was written */
   put(key: string, value: string, version: string | undefined): Promise<boolean>;
   /** Keys with the prefix. */
   list(prefix: string): Promise<string[]>;

@@ -35,10 +35,7 @@ interface EndpointOptions {
 interface KeyOptions {
   /** `sk-agent-…` */
   readonly apiKey: string;
-  /**
-   * How calls are paid that the balance does not cover. Without it they end with `CallError`
-   * PAYMENT_REQUIRED.
-   */
+  /** How calls beyond the balance are paid. Without it they end with `CallError` PAYMENT_REQUIRED. */
   readonly payment?: PaymentOptions;
   readonly wallet?: undefined;
 }
@@ -91,10 +88,7 @@ interface Page<Item> {
   readonly nextCursor?: string | undefined;
 }
 
-/**
- * The gateway's interface, typed by its protos, over the Connect protocol. Throws `CallError`, and what
- * payments throw.
- */
+/** The gateway's interface over Connect, typed by its protos. Throws `CallError`, and what payments throw. */
 export class ToolgateClient {
   readonly #endpoint: Endpoint;
   readonly #headers: Readonly<Record<string, string>>;
@@ -138,30 +132,29 @@ export class ToolgateClient {
   receipts(options: ListOptions<ReceiptStatus> = {}): AsyncIterable<Receipt> {
     const { status = ReceiptStatus.UNSPECIFIED } = options;
     return pages(options, (page) =>
-      this.#call(ReceiptService.method.listReceipts, { ...page, status }, options),
+      this.#read("/receipts", ReceiptService.method.listReceipts, { ...page, status }, options),
     );
   }
 
   /** A receipt by its identifier. @throws CallError NOT_FOUND */
   async receipt(id: string, options: RequestOptions = {}): Promise<Receipt | undefined> {
-    return (await this.#call(ReceiptService.method.getReceipt, { id }, options)).receipt;
+    return (await this.#read(`/receipts/${id}`, ReceiptService.method.getReceipt, { id }, options)).receipt;
   }
 
   /** Your runs, newest first. Loads pages as they are read. */
   runs(options: ListOptions<RunStatus> = {}): AsyncIterable<Run> {
     const { status = RunStatus.UNSPECIFIED } = options;
-    return pages(options, (page) => this.#call(RunService.method.listRuns, { ...page, status }, options));
+    return pages(options, (page) =>
+      this.#read("/runs", RunService.method.listRuns, { ...page, status }, options),
+    );
   }
 
   /** A run by its identifier. @throws CallError NOT_FOUND */
   async run(id: string, options: RequestOptions = {}): Promise<Run | undefined> {
-    return (await this.#call(RunService.method.getRun, { id }, options)).run;
+    return (await this.#read(`/runs/${id}`, RunService.method.getRun, { id }, options)).run;
   }
 
-  /**
-   * Creates an API key of the wallet's account, e.g. for the OpenAI API. Shows its secret once.
-   * @throws CallError FORBIDDEN before the first payment
-   */
+  /** Creates an API key of the wallet's account; shows its secret once. @throws CallError FORBIDDEN */
   createKey(name?: string): Promise<WalletKey & { readonly secret: string }> {
     return this.#requireWallet().createKey(name);
   }
@@ -181,14 +174,24 @@ export class ToolgateClient {
     throw new TypeError("wallet: only a wallet manages API keys");
   }
 
-  async #call<Input extends DescMessage, Output extends DescMessage>(
+  /** Calls a method that reads. A wallet signs its path over HTTP. */
+  async #read<Input extends DescMessage, Output extends DescMessage>(
+    path: string,
+    method: DescMethodUnary<Input, Output>,
+    request: MessageInitShape<Input>,
+    options: RequestOptions,
+  ): Promise<MessageShape<Output>> {
+    const signed = await this.#wallet?.signIn.forReading(path, options.signal);
+    return this.#call(method, request, options, signed);
+  }
+
+  #call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
     { signal }: RequestOptions,
     more: Readonly<Record<string, string>> = {},
   ): Promise<MessageShape<Output>> {
-    const signed = this.#wallet && method.name !== "GetCapabilities" && (await this.#wallet.signedIn(signal));
-    const headers = { ...this.#headers, ...signed, ...more };
+    const headers = { ...this.#headers, ...more };
     return connectCall(this.#endpoint, method, request, { headers, signal });
   }
 }

@@ -40,11 +40,7 @@ export interface ReadMessage {
   readonly data: readonly Uint8Array[];
 }
 
-/**
- * The unsigned transaction of a payment: compute limit, compute price, TransferChecked, memo, in the order
- * of x402's exact scheme on Solana. Builds the message (version 0) key by key, so that it contains nothing
- * else. `slot` is the index of the payer's signature.
- */
+/** The unsigned transaction of a payment, key by key, in the order of x402's exact scheme on Solana. */
 export function buildPayment(order: PaymentOrder): Transaction & { readonly slot: number } {
   const { payer, feePayer, mint, payTo } = order;
   const signers = feePayer === payer ? [payer] : [feePayer, payer];
@@ -152,10 +148,7 @@ function reader(bytes: Uint8Array) {
   };
 }
 
-/**
- * Encodes unsigned little-endian integers of the given sizes.
- * @throws RangeError for one that does not fit
- */
+/** Encodes unsigned little-endian integers of these sizes. @throws RangeError for one that does not fit */
 function integers(...fields: readonly (readonly [bigint | number, number])[]): Uint8Array {
   const bytes: number[] = [];
   for (const [value, size] of fields) {

@@ -3,10 +3,7 @@ export type Usdc = bigint | string;
 
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
 
-/**
- * Micro-USD of an amount; `name` is the option for error messages.
- * @throws TypeError unless it is a text with at most six decimal places; numbers are floats
- */
+/** Micro-USD; `name` is the option. @throws TypeError unless a text with up to six decimals: no floats */
 export function microUsd(amount: Usdc, name: string): bigint {
   if (typeof amount === "bigint") {
     if (amount < 0n) throw new TypeError(`${name}: must not be negative`);

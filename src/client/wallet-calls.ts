@@ -7,7 +7,7 @@ import type { PaymentOptions } from "./options.ts";
 import { payingFetch } from "./paying-fetch.ts";
 import { paymentOf } from "./payment.ts";
 import { canSignText } from "./signer.ts";
-import { WalletSignIn, type SignInHeader } from "./wallet-sign-in.ts";
+import { WalletSignIn } from "./wallet-sign-in.ts";
 
 type Quote = NonNullable<PaymentRequired["quote"]>;
 
@@ -23,7 +23,7 @@ export interface WalletKey {
 export class WalletCalls {
   readonly #endpoint: Endpoint;
   readonly #paying: typeof fetch;
-  readonly #signIn: WalletSignIn;
+  readonly signIn: WalletSignIn;
   readonly #canSignIn: boolean;
   /** Whether the balance is worth a sign-in before the next call. */
   #mayHaveBalance = true;
@@ -31,7 +31,7 @@ export class WalletCalls {
   constructor(endpoint: Endpoint, wallet: PaymentOptions) {
     this.#endpoint = endpoint;
     this.#paying = payingFetch({ ...wallet, fetch: endpoint.fetch });
-    this.#signIn = new WalletSignIn(endpoint, wallet.signer);
+    this.signIn = new WalletSignIn(endpoint, wallet.signer);
     this.#canSignIn = canSignText(wallet.signer);
   }
 
@@ -43,7 +43,8 @@ export class WalletCalls {
     signal: AbortSignal | undefined,
   ): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
     const path = pathOf(tool);
-    const signed = this.#canSignIn && this.#mayHaveBalance && (await this.#signIn.forPath(path, signal));
+    const signed =
+      this.#canSignIn && this.#mayHaveBalance && (await this.signIn.forOne("POST", path, signal));
     // A payment whose call failed stays on the balance.
     this.#mayHaveBalance = true;
     const headers = { "content-type": "application/json", "idempotency-key": key, ...signed };
@@ -74,11 +75,6 @@ export class WalletCalls {
     return quote;
   }
 
-  /** The header for requests that change nothing. */
-  signedIn(signal: AbortSignal | undefined): Promise<SignInHeader> {
-    return this.#signIn.forReading(signal);
-  }
-
   async createKey(name: string | undefined): Promise<WalletKey & { readonly secret: string }> {
     const { key, secret } = await this.#keys("POST", "", name === undefined ? {} : { name });
     return { ...keyOf(key), secret: String(secret) };
@@ -95,7 +91,7 @@ export class WalletCalls {
 
   async #keys(method: string, rest: string, body?: object): Promise<Record<string, unknown>> {
     const path = `/v1/keys${rest}`;
-    const headers = { "content-type": "application/json", ...(await this.#signIn.forPath(path)) };
+    const headers = { "content-type": "application/json", ...(await this.signIn.forOne(method, path)) };
     const { fetch, baseUrl } = this.#endpoint;
     return answerOf(
       await fetch(baseUrl + path, { method, headers, body: body ? JSON.stringify(body) : null }),

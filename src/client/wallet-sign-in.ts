@@ -20,58 +20,67 @@ interface Challenge {
 }
 
 /** The header of a signed request. */
-export type SignInHeader = { readonly "SIGN-IN-WITH-X": string };
+type SignInHeader = { readonly "SIGN-IN-WITH-X": string };
 
 /** Signs requests with a wallet in place of an API key (x402 extension `sign-in-with-x`). */
 export class WalletSignIn {
   readonly #endpoint: Pick<Endpoint, "baseUrl" | "fetch">;
   readonly #signer: Signer;
-  #reading: { header: SignInHeader; until: number } | undefined;
+  /** Of the last path that was read: its pages share it. */
+  #reading: { path: string; header: SignInHeader; until: number } | undefined;
 
   constructor(endpoint: Pick<Endpoint, "baseUrl" | "fetch">, signer: Signer) {
     this.#endpoint = endpoint;
     this.#signer = signer;
   }
 
-  /** Returns a header for requests that change nothing; the same one for some minutes. */
-  async forReading(signal?: AbortSignal): Promise<SignInHeader> {
-    if (this.#reading && Date.now() < this.#reading.until) return this.#reading.header;
-    const { header, expires } = await this.#sign(CHALLENGE_PATH, signal);
-    this.#reading = { header, until: expires - MARGIN_MS };
-    return header;
+  /** Returns a header for GET requests to this path, which change nothing; the same one for some minutes. */
+  async forReading(path: string, signal?: AbortSignal): Promise<SignInHeader> {
+    const last = this.#reading;
+    if (last?.path === path && Date.now() < last.until) return last.header;
+    this.#reading = { path, ...(await this.#sign("GET", path, signal)) };
+    return this.#reading.header;
   }
 
-  /** Returns a header for one request to this path. */
-  async forPath(path: string, signal?: AbortSignal): Promise<SignInHeader> {
-    return (await this.#sign(path, signal)).header;
+  /** Returns a header for one request. */
+  async forOne(method: string, path: string, signal?: AbortSignal): Promise<SignInHeader> {
+    return (await this.#sign(method, path, signal)).header;
   }
 
-  async #sign(path: string, signal?: AbortSignal): Promise<{ header: SignInHeader; expires: number }> {
+  async #sign(
+    method: string,
+    path: string,
+    signal?: AbortSignal,
+  ): Promise<{ header: SignInHeader; until: number }> {
     const { baseUrl, fetch } = this.#endpoint;
     const init: RequestInit = { redirect: "error", ...(signal && { signal }) };
     const offered = (await fetch(baseUrl + CHALLENGE_PATH, init)).headers.get("payment-required");
     const challenge = challengeIn(offered, baseUrl);
     const { domain, statement, version, nonce, issuedAt, expirationTime } = challenge;
     const address = addressOf(this.#signer);
-    const uri = baseUrl + path;
+    const uri = new URL(baseUrl + path).href;
     const text =
       `${domain} wants you to sign in with your Solana account:\n${address}\n\n${statement}\n\n` +
       `URI: ${uri}\nVersion: ${version}\nChain ID: ${X402_NETWORK.slice("solana:".length)}\n` +
-      `Nonce: ${nonce}\nIssued At: ${issuedAt}\nExpiration Time: ${expirationTime}`;
+      `Nonce: ${nonce}\nIssued At: ${issuedAt}\nExpiration Time: ${expirationTime}\nRequest ID: ${method}`;
     const signature = toBase58(await signText(this.#signer, new TextEncoder().encode(text)));
-    const payload = { ...challenge, uri, address, chainId: X402_NETWORK, type: "ed25519", signature };
+    const payload = {
+      ...challenge,
+      requestId: method,
+      uri,
+      address,
+      chainId: X402_NETWORK,
+      type: "ed25519",
+      signature,
+    };
     const header = toBase64(new TextEncoder().encode(JSON.stringify(payload)));
     // By this machine's clock, which may differ from the gateway's.
     const life = Date.parse(expirationTime) - Date.parse(issuedAt);
-    return { header: { "SIGN-IN-WITH-X": header }, expires: Date.now() + life };
+    return { header: { "SIGN-IN-WITH-X": header }, until: Date.now() + life - MARGIN_MS };
   }
 }
 
-/**
- * Returns the challenge in PAYMENT-REQUIRED. The domain is the caller's gateway: a signature for another one
- * could be used there.
- * @throws UnsupportedOfferError
- */
+/** Returns the challenge of PAYMENT-REQUIRED, of this gateway's domain. @throws UnsupportedOfferError */
 function challengeIn(header: string | null, baseUrl: string): Challenge {
   const bytes = header === null ? undefined : fromBase64(header);
   const extensions = bytes && jsonObject(new TextDecoder().decode(bytes))?.["extensions"];

@@ -16,13 +16,9 @@ export interface Locks {
   request<Result>(name: string, callback: () => Promise<Result>): Promise<Result>;
 }
 
-/** Prefix of this package's entries. */
 const PREFIX = "toolgate/";
 
-/**
- * A store in a browser's `localStorage`, for one origin.
- * @param locks `navigator.locks`: serialises writes of several tabs. Without it only one tab may pay.
- */
+/** A store in `localStorage`. @param locks `navigator.locks`, for several tabs; without, one may pay */
 export function webStorageStore(storage: WebStorage, locks?: Locks): PaymentStore {
   const read = (key: string): StoredValue | undefined => {
     const text = storage.getItem(PREFIX + key);

@@ -10,9 +10,8 @@ import { aliasProblems } from "../inference/aliases.ts";
 import { resolveUpstreams, type UpstreamSettings } from "../inference/upstream-settings.ts";
 import { filesOf, resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { ConfigError } from "./config-error.ts";
-import { configFileSchema, type ConfigFile } from "./config-file.ts";
-import { ownSettings, withSecretFiles, type Environment } from "./secret-files.ts";
+import { ConfigError, configFileSchema, variableProblems, withSecretFiles } from "./config-file.ts";
+import type { ConfigFile, Environment } from "./config-file.ts";
 
 /** The content of a configuration file, with the files that it refers to. */
 export interface ConfigDocument {
@@ -23,7 +22,6 @@ export interface ConfigDocument {
   readonly content: ConfigFile;
 }
 
-/** What a document configures on this machine. */
 export interface ResolvedDocument {
   readonly prices: ConfigFile["prices"];
   /** Servers for inference_chat; empty: the tool is unavailable. */
@@ -31,7 +29,6 @@ export interface ResolvedDocument {
   /** Names for one of several models of inference_chat. */
   readonly aliases: readonly ModelAlias[];
   readonly sandbox: ConfigFile["sandbox"];
-  /** The operator's custom tools. */
   readonly tools: readonly CustomToolSettings[];
   /** Messages for the operator, each with the path of the setting. */
   readonly problems: readonly string[];
@@ -63,10 +60,7 @@ export function readDocument(file: string): ConfigDocument {
   return documentOf(Object.keys(files).length === 0 ? members : { ...members, files }, content, files);
 }
 
-/**
- * Parses a stored document.
- * @throws ConfigError with every problem
- */
+/** Parses a stored document. @throws ConfigError with every problem */
 export function parseDocument(text: string, source: string): ConfigDocument {
   let given: unknown;
   try {
@@ -89,7 +83,7 @@ export function resolveDocument(
   environment: Environment,
   folder: string,
 ): ResolvedDocument {
-  const problems = ownSettings(content);
+  const problems = variableProblems(content, environment);
   const env = withSecretFiles(environment, content, problems);
   const inference = resolveUpstreams(content.inference, env);
   const { files = {} } = content;

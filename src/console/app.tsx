@@ -1,15 +1,14 @@
 import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClientProvider } from "@tanstack/react-query";
-import { Suspense } from "react";
+import { Suspense, type ReactNode } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { Frame } from "./frame.tsx";
 import { lazyComponent } from "./lazy-component.ts";
 import { PageErrorBoundary } from "./page-error-boundary.tsx";
-import { arePublicToolsOn, isPublicPath, PublicFrame } from "./public-frame.tsx";
 import { ROUTES } from "./routes.ts";
 import { queryClient, transport } from "./rpc.ts";
 import { SignedInProvider, useSessionQuery } from "./session.tsx";
-import { SignInFrame } from "./sign-in-frame.tsx";
+import { SignInFrame, Brand } from "./sign-in-frame.tsx";
 import { ButtonLink, EmptyState, ErrorNote, Page, Skeleton, Toasts } from "./ui/index.ts";
 import { WalletProvider } from "./wallet/wallet-provider.tsx";
 
@@ -35,38 +34,21 @@ export function App() {
 function SessionContent() {
   const { data, error, refetch } = useSessionQuery();
   const [location] = useLocation();
+  const guarded = (page: ReactNode, fallback: ReactNode) => (
+    <PageErrorBoundary location={location}>
+      <Suspense fallback={fallback}>{page}</Suspense>
+    </PageErrorBoundary>
+  );
   if (data?.session && data.installation) {
     return (
       <SignedInProvider value={{ session: data.session, installation: data.installation }}>
-        <Frame>
-          <PageErrorBoundary location={location}>
-            <Suspense fallback={<PageLoading />}>
-              <Pages />
-            </Suspense>
-          </PageErrorBoundary>
-        </Frame>
+        <Frame>{guarded(<Pages />, <PageLoading />)}</Frame>
       </SignedInProvider>
     );
   }
-  if (data && arePublicToolsOn() && isPublicPath(location)) {
-    return (
-      <PublicFrame>
-        <PageErrorBoundary location={location}>
-          <Suspense fallback={<PageLoading />}>
-            <Pages />
-          </Suspense>
-        </PageErrorBoundary>
-      </PublicFrame>
-    );
-  }
-  if (data)
-    return (
-      <PageErrorBoundary location={location}>
-        <Suspense fallback={<SignInFrame />}>
-          <SignInPage />
-        </Suspense>
-      </PageErrorBoundary>
-    );
+  if (data && arePublicToolsOn() && isPublicPath(location))
+    return <PublicFrame>{guarded(<Pages />, <PageLoading />)}</PublicFrame>;
+  if (data) return guarded(<SignInPage />, <SignInFrame />);
   return (
     <main className="alone">
       {error ? (
@@ -107,5 +89,40 @@ function NotFoundPage() {
         It may have moved, or the address may be mistyped.
       </EmptyState>
     </Page>
+  );
+}
+
+/** Whether the operator shows the tools without a sign-in: the gateway marks the page then. */
+function arePublicToolsOn(): boolean {
+  return document.querySelector('meta[name="toolgate-public-tools"]') !== null;
+}
+
+/** Whether strangers may see the page at this location. */
+function isPublicPath(location: string): boolean {
+  return /^\/tools(?:\/|$)/.test(location);
+}
+
+/** The frame around the pages that strangers see. */
+function PublicFrame({ children }: { children: ReactNode }) {
+  return (
+    <div className="public">
+      <a href="#content" className="skip">
+        Skip to content
+      </a>
+      <header className="public-head">
+        <Brand />
+        <nav aria-label="Console">
+          <ButtonLink small href="/tools">
+            Tools
+          </ButtonLink>
+          <ButtonLink small tone="primary" href="/">
+            Sign in
+          </ButtonLink>
+        </nav>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
   );
 }

@@ -1,11 +1,14 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useId, useState, type KeyboardEvent } from "react";
 import { useLocation } from "wouter";
-import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
-import { findEntries, lookedUp, type FinderEntry } from "./finder-entries.ts";
+import { HistoryService, RecordKind, type FoundRecord } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { useSignedIn } from "./session.tsx";
 import { Button, Dialog, Field, Icon, Input, Time } from "./ui/index.ts";
 import { useSettled } from "./ui/use-settled.ts";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { truncateMiddle } from "./format.ts";
+import { NAV_ITEMS, OPERATOR_NAV_ITEMS } from "./routes.ts";
+import type { IconName } from "./ui/icon.tsx";
 
 /** Waits for a pause in typing, ms. */
 const PAUSE_MS = 250;
@@ -82,17 +85,14 @@ function FinderBox({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Results({
-  listId,
-  entries,
-  selected,
-  onOpen,
-}: {
+interface ResultsProps {
   listId: string;
   entries: readonly FinderEntry[];
   selected: number;
   onOpen: (href: string) => void;
-}) {
+}
+
+function Results({ listId, entries, selected, onOpen }: ResultsProps) {
   return (
     <div role="listbox" id={listId} aria-label="Results" className="finder-list">
       {entries.map(({ href, icon, label, detail, at }, index) => (
@@ -122,4 +122,66 @@ function statusOf({ isLooking, failed, found }: { isLooking: boolean; failed: bo
   if (isLooking) return "Searching…";
   if (failed) return "The search failed. Try again.";
   return found === 0 ? "Nothing found in your account." : "";
+}
+
+interface FinderEntry {
+  readonly href: string;
+  readonly icon: IconName;
+  readonly label: string;
+  readonly detail: string;
+  readonly at?: Date;
+}
+
+/** The shortest text that may be an identifier: shorter text names pages only. */
+const MIN_ID_LENGTH = 6;
+
+/** Characters of an API key that are shown: the rest must not be sent. */
+const SHOWN_KEY = 14;
+
+/** Returns the identifier to look up; empty for text that names none. */
+function lookedUp(text: string): string {
+  const id = text.trim();
+  if (id.length < MIN_ID_LENGTH || !/\d/.test(id) || /\s/.test(id)) return "";
+  return id.startsWith("sk-agent-") ? id.slice(0, SHOWN_KEY) : id;
+}
+
+/** Returns the pages whose name contains the text, and the records; operators can search all accounts. */
+function findEntries(
+  text: string,
+  records: readonly FoundRecord[],
+  isOperator: boolean,
+): readonly FinderEntry[] {
+  const wanted = text.trim().toLowerCase();
+  const pages = (isOperator ? [...NAV_ITEMS, ...OPERATOR_NAV_ITEMS] : NAV_ITEMS)
+    .filter(({ label }) => label.toLowerCase().includes(wanted))
+    .map(({ href, icon, label }) => ({ href, icon, label, detail: "Page" }));
+  const id = lookedUp(text);
+  const everywhere = {
+    href: `/operator?id=${encodeURIComponent(id)}`,
+    icon: "gauge",
+    label: "Search all accounts",
+    detail: "Operations",
+  } as const;
+  return [...pages, ...records.flatMap(entryOf), ...(isOperator && id !== "" ? [everywhere] : [])];
+}
+
+function entryOf({ kind, id, title, createdAt }: FoundRecord): FinderEntry[] {
+  const label = truncateMiddle(id, 8, 6);
+  const at = createdAt && { at: timestampDate(createdAt) };
+  switch (kind) {
+    case RecordKind.RUN:
+      return [{ href: `/runs/${id}`, icon: "play", label, detail: `Run of ${title}`, ...at }];
+    case RecordKind.RECEIPT:
+      return [{ href: `/receipts/${id}`, icon: "list", label, detail: `Receipt for ${title}`, ...at }];
+    case RecordKind.DEPOSIT:
+      return [{ href: `/deposit/${id}`, icon: "deposit", label, detail: "Deposit", ...at }];
+    case RecordKind.REQUEST:
+      return [{ href: `/activity/requests/${id}`, icon: "log", label, detail: `Request to ${title}`, ...at }];
+    case RecordKind.KEY:
+      return [
+        { href: `/activity?key=${id}`, icon: "key", label: title, detail: "Activity of the key", ...at },
+      ];
+    default:
+      return [];
+  }
 }

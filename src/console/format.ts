@@ -1,9 +1,6 @@
 const MICRO = 1_000_000n;
 
-/**
- * Formats micro-USD exactly, with two to six decimals.
- * @example `$1.25`, `$0.0025`, `-$1,204.50`
- */
+/** Formats micro-USD exactly, with two to six decimals. @example `$1.25`, `$0.0025`, `-$1,204.50` */
 export function formatUsd(microUsd: bigint): string {
   const size = microUsd < 0n ? -microUsd : microUsd;
   const decimals = (size % MICRO)
@@ -32,10 +29,7 @@ export function formatPlainUsd(microUsd: bigint): string {
 /** Upper limit of amounts that can be entered, micro-USD; below the gateway's own limit. */
 export const MAX_USD = 1_000_000_000n * MICRO;
 
-/**
- * Parses an amount in dollars.
- * @returns micro-USD; undefined if it is invalid, negative or has more than six decimals
- */
+/** Parses dollars. @returns micro-USD; undefined if invalid, negative or with more than six decimals */
 export function parseUsd(text: string): bigint | undefined {
   const match = /^\$?\s*(\d{1,12}(?:,\d{3})*)(?:\.(\d{0,6}))?$/.exec(text.trim());
   if (!match) return undefined;
@@ -87,9 +81,7 @@ const STEPS: readonly [seconds: number, unit: string][] = [
   [86_400 * 60, "day"],
 ];
 
-/**
- * Formats a time relative to now: `just now`, `3 minutes ago`, `in 2 days`. Beyond 60 days, formats the day.
- */
+/** Formats a time relative to now: `3 minutes ago`, `in 2 days`; the day when it is over 60 days away. */
 export function formatRelativeTime(date: Date, now: Date): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
   const size = Math.abs(seconds);

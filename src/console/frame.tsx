@@ -1,17 +1,17 @@
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode, Suspense } from "react";
 import { Link, useLocation } from "wouter";
 import { isAt, OPERATOR_NAV_ITEMS, NAV_ITEMS, type NavItem } from "./routes.ts";
 import { useSignedIn, useSignOut } from "./session.tsx";
 import { truncateMiddle } from "./format.ts";
-import { Button, CopyButton, Icon, Note } from "./ui/index.ts";
-import { Brand } from "./brand.tsx";
-import { FinderButton } from "./finder-button.tsx";
-import { UnsavedSecretNote } from "./unsaved-secret-note.tsx";
+import { Button, CopyButton, Icon, Note, ButtonLink } from "./ui/index.ts";
+import { Brand } from "./sign-in-frame.tsx";
+import { useUnsavedSecret } from "./unsaved-secret.ts";
+import { lazyComponent } from "./lazy-component.ts";
+import { PageErrorBoundary } from "./page-error-boundary.tsx";
 
 /** Navigation items that stay visible on a narrow screen; the others are behind "More". */
 const IN_BAR = 4;
 
-/** The frame around every page: navigation and signed-in account. */
 export function Frame({ children }: { children: ReactNode }) {
   const { session } = useSignedIn();
   const [location] = useLocation();
@@ -113,6 +113,69 @@ function Account() {
       <Button small tone="quiet" icon="leave" busy={signOut.isPending} onClick={() => signOut.mutate({})}>
         Sign out
       </Button>
+    </div>
+  );
+}
+
+/** A warning on every page but Keys, which shows the secret: a new secret is not saved yet. */
+function UnsavedSecretNote({ location }: { location: string }) {
+  const secret = useUnsavedSecret();
+  if (!secret || location === "/keys") return null;
+  return (
+    <div className="page-note">
+      <Note
+        tone="warn"
+        title={`The key “${secret.name}” is not saved yet`}
+        action={
+          <ButtonLink small href="/keys">
+            Show the key
+          </ButtonLink>
+        }
+      >
+        It is shown only once. It is lost when this tab closes or reloads.
+      </Note>
+    </div>
+  );
+}
+
+const Finder = lazyComponent<"Finder", { open: boolean; onClose: () => void }>(
+  () => import("./finder.tsx"),
+  "Finder",
+);
+
+/** Opens the finder; so does Ctrl-K or Cmd-K on every page. */
+function FinderButton({ location }: { location: string }) {
+  const [open, setOpen] = useState(false);
+  // Its code loads on first use, and the dialog then stays to return the focus when it closes.
+  const [used, setUsed] = useState(false);
+  const show = () => {
+    setUsed(true);
+    setOpen(true);
+  };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      if (event.altKey || event.shiftKey) return;
+      event.preventDefault();
+      // Another dialog may hold text that is not saved.
+      if (document.querySelector("dialog[open]") === null) show();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <div className="finder">
+      <Button small icon="search" aria-keyshortcuts="Control+K Meta+K" onClick={show}>
+        Find
+        <kbd aria-hidden="true">Ctrl K</kbd>
+      </Button>
+      {used && (
+        <PageErrorBoundary location={location}>
+          <Suspense fallback={null}>
+            <Finder open={open} onClose={() => setOpen(false)} />
+          </Suspense>
+        </PageErrorBoundary>
+      )}
     </div>
   );
 }

@@ -2,10 +2,7 @@ import { createElement, use, type ComponentType } from "react";
 
 const failures = new Set<() => void>();
 
-/**
- * Returns the component of that name, loaded on first use. Unlike React.lazy, it can load again after a
- * failure.
- */
+/** Returns a component that loads on first use and, unlike that of React.lazy, again after a failure. */
 export function lazyComponent<Name extends string, Props extends object = object>(
   load: () => Promise<Record<Name, ComponentType<NoInfer<Props>>>>,
   name: Name,

@@ -9,10 +9,7 @@ if (root) {
   start(root);
 }
 
-/**
- * Resolves when the browser has shown what the page came with: the other scripts take longer than that. A tab
- * in the background is not shown.
- */
+/** Resolves when the browser has shown what the page came with. A background tab is not shown. */
 function painted(): Promise<void> {
   return new Promise((resolve) => {
     new PerformanceObserver(() => resolve()).observe({ type: "paint", buffered: true });

@@ -13,10 +13,7 @@ interface State {
   failed: boolean;
 }
 
-/**
- * Shows an error in place of a page that threw or whose script failed to load. The navigation stays usable;
- * navigation and the end of a network failure render the page again.
- */
+/** Shows an error in place of a page that failed; navigation and a network recovery render it again. */
 export class PageErrorBoundary extends Component<Props, State> {
   override state: State = { location: this.props.location, failed: false };
 

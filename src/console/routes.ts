@@ -17,15 +17,11 @@ interface NavEntry {
   operator?: boolean;
 }
 
-/** An entry of the navigation. */
 export interface NavItem extends NavEntry {
   href: string;
 }
 
-/**
- * All pages, each a chunk that loads on first use, in the order of the navigation. Pages take no props: they
- * read the URL.
- */
+/** All pages in the order of the navigation, each a chunk. Pages take no props: they read the URL. */
 export const ROUTES: readonly PageRoute[] = [
   {
     path: "/",
@@ -122,7 +118,6 @@ const NAV: readonly NavItem[] = ROUTES.flatMap(({ path, nav }) =>
 /** Entries for every account. The first four stay visible on a narrow screen. */
 export const NAV_ITEMS = NAV.filter(({ operator }) => !operator);
 
-/** Further entries for operators. */
 export const OPERATOR_NAV_ITEMS = NAV.filter(({ operator }) => operator);
 
 /** Whether the location is at the entry or below it. */

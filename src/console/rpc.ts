@@ -1,6 +1,6 @@
 import { create, isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { createConnectQueryKey } from "@connectrpc/connect-query";
+import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { hashKey, QueryClient } from "@tanstack/react-query";
 import {
@@ -10,6 +10,7 @@ import {
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { runSessionEndHandlers } from "./session-end.ts";
 import { isUnreachable } from "./unreachable.ts";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 
 /** Cache of all queries. */
 export const queryClient = new QueryClient({
@@ -50,13 +51,9 @@ const requireSession: Interceptor = (next) => (request) => {
 /** Whether the session ended without a sign-out. */
 let expired = false;
 
-/** Counts changes of the session. */
 let sessionVersion = 0;
 
-/**
- * Ends the session on an unauthenticated response, and when GetSession no longer finds it. Ignores responses
- * to requests of an earlier session.
- */
+/** Ends the session on an unauthenticated response, unless the request belongs to an earlier session. */
 const detectExpiredSession: Interceptor = (next) => async (request) => {
   const asked = sessionVersion;
   const expire = () => {
@@ -109,7 +106,6 @@ export function changeSession(now: MessageInitShape<typeof GetSessionResponseSch
   if (now.session) expired = false;
 }
 
-/** Whether the last session ended without a sign-out. */
 export function hasSessionExpired(): boolean {
   return expired;
 }
@@ -121,4 +117,16 @@ function isUnauthenticated(error: unknown): boolean {
 function isTransient(error: unknown): boolean {
   const { code } = ConnectError.from(error);
   return isUnreachable(error) || code === Code.Unavailable || code === Code.DeadlineExceeded;
+}
+
+/** Transport for public methods: sends no cookie. */
+const publicTransport = createConnectTransport({
+  baseUrl: location.origin,
+  useHttpGet: true,
+  fetch: (input, init) => fetch(input, { ...init, credentials: "omit" }),
+});
+
+/** Queries the public tool catalogue with its prices; cached for five minutes. */
+export function useCatalogue() {
+  return useQuery(ToolService.method.getCapabilities, {}, { transport: publicTransport, staleTime: 300_000 });
 }

@@ -5,7 +5,6 @@ export function onSessionEnd(forget: () => void): void {
   handlers.add(forget);
 }
 
-/** Runs all registered handlers. */
 export function runSessionEndHandlers(): void {
   for (const forget of handlers) forget();
 }

@@ -6,9 +6,7 @@ import {
   type Session,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { changeSession, queryClient, setSigningOut } from "./rpc.ts";
-import { announceSignOut, onSignOutElsewhere } from "./sign-out-signal.ts";
 
-/** The session and facts about the gateway. */
 export interface SignedIn {
   session: Session;
   installation: Installation;
@@ -16,7 +14,6 @@ export interface SignedIn {
 
 const SignedInContext = createContext<SignedIn | undefined>(undefined);
 
-/** Provides the session to its children. */
 export function SignedInProvider({ value, children }: { value: SignedIn; children: ReactNode }) {
   return <SignedInContext value={value}>{children}</SignedInContext>;
 }
@@ -44,8 +41,9 @@ export function useBlockedHint(): string | undefined {
   return session.blockedReason === undefined ? undefined : "Not possible: your account is blocked.";
 }
 
-// All tabs share the session's cookie.
-onSignOutElsewhere(() => changeSession({}));
+// All tabs share the session's cookie. The message says that the session ended.
+const channel = new BroadcastChannel("toolgate-sign-out");
+channel.addEventListener("message", () => changeSession({}));
 
 /** Cancels running requests, which would be rejected, and clears all data afterwards. */
 const signOutOptions = {
@@ -55,7 +53,8 @@ const signOutOptions = {
   },
   onSuccess: () => {
     changeSession({});
-    announceSignOut();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+    channel.postMessage(null);
   },
   onError: () => {
     setSigningOut(false);
@@ -63,12 +62,10 @@ const signOutOptions = {
   },
 };
 
-/** Signs out in this tab. */
 export function useSignOut() {
   return useMutation(SessionService.method.signOut, signOutOptions);
 }
 
-/** Ends all sessions of the account. */
 export function useSignOutEverywhere() {
   return useMutation(SessionService.method.signOutEverywhere, signOutOptions);
 }

@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { Brand } from "./brand.tsx";
 
 /** The sign-in page around what needs a script. The gateway sends it as HTML, so that it is shown at once. */
 export function SignInFrame({ children, below }: { children?: ReactNode; below?: ReactNode }) {
@@ -18,5 +17,17 @@ export function SignInFrame({ children, below }: { children?: ReactNode; below?:
       </section>
       {below}
     </main>
+  );
+}
+
+export function Brand() {
+  return (
+    <span className="brand">
+      <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+        <rect width="32" height="32" rx="8" />
+        <path d="M8 23V13a8 8 0 0 1 16 0v10M16 23V12" />
+      </svg>
+      Toolgate
+    </span>
   );
 }

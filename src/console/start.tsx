@@ -2,7 +2,6 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 
-/** Draws the console into the page. */
 export function start(root: Element): void {
   createRoot(root).render(
     <StrictMode>

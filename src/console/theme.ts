@@ -18,14 +18,12 @@ function stored(): string | null {
   }
 }
 
-/** Applies the theme to the page. */
 export function applyTheme(theme: Theme): void {
   const { dataset } = document.documentElement;
   if (theme === "system") delete dataset["theme"];
   else dataset["theme"] = theme;
 }
 
-/** Stores and applies the theme. */
 export function selectTheme(theme: Theme): void {
   try {
     if (theme === "system") localStorage.removeItem(KEY);

@@ -1,5 +1,5 @@
-import { useSyncExternalStore } from "react";
 import { onSessionEnd } from "./session-end.ts";
+import { createStore } from "./store.ts";
 
 /** A new secret, which the gateway shows only once. */
 export interface UnsavedSecret {
@@ -11,36 +11,23 @@ export interface UnsavedSecret {
   tools: readonly string[];
 }
 
-let unsaved: UnsavedSecret | undefined;
-const listeners = new Set<() => void>();
+const unsaved = createStore<UnsavedSecret | undefined>(undefined);
 
 /** Keeps the secret in memory until the user confirms that it is saved. */
 export function storeUnsavedSecret(secret: UnsavedSecret): void {
   addEventListener("beforeunload", confirmUnload);
-  set(secret);
+  unsaved.set(secret);
 }
 
-/** Removes the secret. */
 export function clearUnsavedSecret(): void {
   removeEventListener("beforeunload", confirmUnload);
-  set(undefined);
+  unsaved.set(undefined);
 }
 
 onSessionEnd(clearUnsavedSecret);
 
-/** Returns the unsaved secret. */
 export function useUnsavedSecret(): UnsavedSecret | undefined {
-  return useSyncExternalStore(subscribe, () => unsaved);
-}
-
-function set(secret: UnsavedSecret | undefined): void {
-  unsaved = secret;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  return unsaved.use();
 }
 
 /** Makes the browser ask before the page is closed. */

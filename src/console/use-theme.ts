@@ -3,7 +3,6 @@ import { onThemeSelected, selectedTheme, type Theme } from "./theme.ts";
 
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-/** Returns the selected theme. */
 export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, selectedTheme);
 }

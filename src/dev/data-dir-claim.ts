@@ -9,11 +9,7 @@ export class DataDirInUseError extends Error {
   override name = "DataDirInUseError";
 }
 
-/**
- * Claims the data directory for this process with the file `dev.lock`. The claim of a dead process is void.
- * @returns a function that releases the claim
- * @throws DataDirInUseError
- */
+/** Claims the data directory by `dev.lock`. @returns releases it. @throws DataDirInUseError */
 export function claimDataDir(dataDir: string): () => void {
   mkdirSync(dataDir, { recursive: true });
   const lock = path.join(dataDir, "dev.lock");
@@ -51,10 +47,7 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-/**
- * Process ids are used again: on Linux the time of its start (proc_pid_stat(5), field 22) distinguishes two
- * processes with the same id.
- */
+/** Process ids are used again: on Linux the start time (proc_pid_stat(5), field 22) distinguishes them. */
 function claimOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
   const startTime = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";

@@ -11,11 +11,7 @@ const chargedSchema = z.object({
 /** Keeps the quote, whose rest stays on the balance, below the price of the first call. */
 const MAX_TOKENS = 100;
 
-/**
- * Buys a streamed chat with the official client of the OpenAI API, and pays on the chain what the balance
- * does not cover. Logs what was quoted and charged; does nothing if another model server is configured.
- * @throws Error naming the step that failed
- */
+/** Buys a streamed chat with OpenAI's client and pays on the chain. @throws Error naming the step */
 export async function streamOneChat(agent: DemoAgent, log: (line: string) => void): Promise<void> {
   const { default: OpenAI } = await import("openai");
   const client = new OpenAI({

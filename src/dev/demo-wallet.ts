@@ -10,11 +10,7 @@ const soldSchema = z.object({ items: z.array(z.object({ resource: z.string() }))
 
 const TOOL = "vram_estimate";
 
-/**
- * Buys a call with a wallet alone: no API key, no account made before, no SOL. Logs what was quoted and
- * charged; does nothing where calls without a key are off.
- * @throws Error naming the step that failed
- */
+/** Buys a call with a wallet alone, where that is on. @throws Error naming the step that failed */
 export async function buyByWallet(agent: DemoAgent, log: (line: string) => void): Promise<void> {
   const sold = soldSchema.parse(await (await fetch(`${agent.baseUrl}/.well-known/x402`)).json());
   const resource = sold.items.map((item) => item.resource).find((url) => url.endsWith(`/${TOOL}`));

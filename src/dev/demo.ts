@@ -45,11 +45,7 @@ const CALL = {
   params: { model: "llama-3.1-8b", dtype: "float16", context_length: 8192 },
 };
 
-/**
- * Buys one call over plain HTTP and web3.js: receives a 402, pays on the chain, repeats with the proof,
- * repeats once more. An account with a balance pays from it and receives no 402. Logs each step.
- * @throws Error naming the step that failed
- */
+/** Buys a call over plain HTTP: 402, payment, proof, repetition. @throws Error naming the step */
 export async function buyOneCall(agent: DemoAgent, log: (line: string) => void): Promise<void> {
   const asked = await post(agent, {});
   if (asked.status === 200) return log(paidByBalance(paidSchema.parse(asked.body)));

@@ -65,7 +65,6 @@ export function loadState(dataDir: string): DevState {
   };
 }
 
-/** Keeps the state for the next run. */
 export function saveState(dataDir: string, state: DevState): void {
   writePrivately(stateFile(dataDir), {
     treasury: [...state.treasury.secretKey],

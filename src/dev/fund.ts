@@ -16,10 +16,7 @@ const answerSchema = z.object({
 const balanceSchema = z.object({ value: z.number() });
 const tokenBalanceSchema = z.object({ value: z.object({ amount: z.string() }) });
 
-/**
- * Tops up the demo agent (SOL and USDC) and the fee payer (SOL), and creates the treasury's token account,
- * on the local chain.
- */
+/** Tops up the demo agent and the fee payer, and creates the treasury's token account, locally. */
 export async function fundWallets(rpcUrl: string, { treasury, wallet, feePayer }: DevState): Promise<void> {
   const ask = (method: string, params: unknown[]) => call(rpcUrl, method, params);
   const agent = wallet.publicKey.toBase58();

@@ -29,11 +29,7 @@ export function findHaproxy(): string | undefined {
   return folders.map((folder) => path.join(folder, "haproxy")).find((file) => existsSync(file));
 }
 
-/**
- * Starts HAProxy with deploy/cells and waits until it listens.
- * @param folder where its maps are; those of deploy/cells if it has none yet
- * @throws Error with its output
- */
+/** Starts HAProxy with deploy/cells and waits for it. @param folder of its maps. @throws Error: its output */
 export async function startCellRouter(
   program: string,
   { http, grpc, cells }: CellAddresses,

@@ -3,8 +3,8 @@ import path from "node:path";
 import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
-import { collectSecrets } from "../config/secrets.ts";
-import { cellOf } from "../domain/core/cell.ts";
+import { collectSecrets } from "../config/config.ts";
+import { cellOf } from "../domain/core/ids.ts";
 import { DEFAULT_SCOPES } from "../domain/accounts/scope.ts";
 import { createLogger } from "../log.ts";
 import { openPostgres } from "../postgres/index.ts";
@@ -38,7 +38,6 @@ export { DataDirInUseError } from "./data-dir-claim.ts";
 export { SchemaError } from "../postgres/database/migrate.ts";
 export { EmbeddedPostgresError } from "./embedded-postgres/index.ts";
 
-/** Endpoints of the development gateway. */
 interface Endpoints {
   baseUrl: string;
   consoleUrl: string;
@@ -70,11 +69,7 @@ export interface OpenDevWorld {
   stop(): Promise<void>;
 }
 
-/**
- * Opens the environment, new or from an earlier run.
- * @throws DataDirInUseError if another process has it open; EmbeddedPostgresError if PostgreSQL cannot be
- * started
- */
+/** Opens the environment. @throws DataDirInUseError; EmbeddedPostgresError if PostgreSQL cannot start */
 export async function openDevWorld(options: DevWorldOptions & { cell?: number }): Promise<OpenDevWorld> {
   requirePackages("toolgate dev", DEV_PACKAGES);
   const { dataDir, cell = 0, log } = options;

@@ -26,12 +26,7 @@ export interface DevPayment {
   readonly memo?: string | undefined;
 }
 
-/**
- * Pays from the development wallet, as payment instructions ask for it (specification 2.3), or not quite,
- * without a memo.
- * @returns the transaction's signature, confirmed
- * @throws DevPaymentError when no dev is running on this folder, or its wallet holds less
- */
+/** Pays from the development wallet (specification 2.3). @returns the signature. @throws DevPaymentError */
 export async function payFromDevWallet(dataDir: string, { amount, memo }: DevPayment): Promise<string> {
   const dev = readDev(dataDir);
   const wallet = Keypair.fromSecretKey(Uint8Array.from(dev.wallet_secret_key));

@@ -4,13 +4,14 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { apiReady } from "./api-stand-in/registration.ts";
 import { buildConsoleIfOlder } from "./console-build/index.ts";
-import { startChild, type Child } from "./child.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres/index.ts";
+import { spawn } from "node:child_process";
+import { getCompileCacheDir } from "node:module";
+import { createInterface } from "node:readline";
 
 const chainReady = z.object({ url: z.string() });
 const inferenceReady = z.object({ url: z.string() });
 
-/** The outside world of a development gateway. */
 export interface DevWorld {
   databaseUrl: string;
   rpcUrl: string;
@@ -24,7 +25,6 @@ export interface DevWorld {
   stop(): Promise<void>;
 }
 
-/** Parts to start. */
 export interface DevWorldOptions {
   dataDir: string;
   /** A running chain; default: a new process with its data here. */
@@ -92,4 +92,40 @@ async function settleAll<Parts extends readonly unknown[]>(
 
 function file(relative: string): string {
   return path.relative(process.cwd(), fileURLToPath(new URL(relative, import.meta.url)));
+}
+
+/** A process of the development setup, which ends when this one does: it watches its standard input. */
+interface Child {
+  /** The JSON line that it printed when it was ready. */
+  ready: unknown;
+  /** Ends it and waits until it has. */
+  stop(): Promise<void>;
+}
+
+/** Starts a program in a process out of reach of Ctrl-C, and waits for its JSON line. */
+async function startChild(file: string, args: readonly string[]): Promise<Child> {
+  // Inside it, Node has a folder per version.
+  const cache = getCompileCacheDir();
+  const child = spawn(process.execPath, [file, ...args], {
+    ...(cache !== undefined && { env: { ...process.env, NODE_COMPILE_CACHE: path.dirname(cache) } }),
+    stdio: ["pipe", "pipe", "inherit"],
+    detached: true,
+  });
+  const exited = new Promise<number | null>((resolve) => {
+    child.once("exit", resolve);
+    child.once("error", () => resolve(null));
+  });
+  const lines = createInterface({ input: child.stdout });
+  const line = await Promise.race([
+    new Promise<string>((resolve) => lines.once("line", resolve)),
+    exited.then((code) => Promise.reject(new Error(`${file} ended with ${code} before it was ready`))),
+  ]);
+  const ready: unknown = JSON.parse(line);
+  return {
+    ready,
+    async stop() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
 }

@@ -1,8 +1,6 @@
-import { CountedRelayClaims } from "../app/payments/gasless/counted-relay-claims.ts";
-import { BackgroundWorker } from "../app/jobs/background-worker.ts";
+import { CountedRelayClaims } from "../app/payments/gasless/relay-claims.ts";
+import { BackgroundWorker, partitionsJob, usageJob } from "../app/jobs/background-worker.ts";
 import { disabledRelayJob, relayJobs } from "../app/jobs/relay-jobs.ts";
-import { partitionsJob } from "../app/jobs/partitions-job.ts";
-import { usageJob } from "../app/jobs/usage-job.ts";
 import { treasuryJobs } from "../app/jobs/treasury-jobs.ts";
 import { webhookJobs } from "../app/jobs/webhook-jobs.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
@@ -15,7 +13,6 @@ import { SolanaRelayChain, type SolanaChain, type SolanaTreasury } from "../sola
 import { systemClock, systemRandom } from "../system.ts";
 import type { OpenRelay } from "./relay.ts";
 
-/** Dependencies of the background worker. */
 export interface WorkerParts {
   readonly config: ServeConfig;
   readonly postgres: Postgres;

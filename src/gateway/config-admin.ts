@@ -1,4 +1,6 @@
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { requireApplied, tierProblems } from "../app/operations/config-versions.ts";
 import type {
   CheckedDocument,
   ConfigAdmin,
@@ -6,22 +8,80 @@ import type {
   ConfigDecision,
   ConfigPlan,
   ToolTrial,
-} from "../app/operations/config-admin.ts";
-import {
-  requireApplied,
-  tierProblems,
-  type ConfigVersion,
-  type ConfigVersions,
+  ConfigVersion,
+  ConfigVersions,
 } from "../app/operations/config-versions.ts";
+import { missingFiles, resolveDocument, parseDocument } from "../config/document.ts";
+import type { ConfigDocument, ResolvedDocument } from "../config/document.ts";
+import { referencedVariables, type Environment } from "../config/config-file.ts";
+import { type OfferedTool, configChanges } from "../domain/operations/config-changes.ts";
+import type { Log } from "../domain/core/log.ts";
 import { ConfigError } from "../config/config.ts";
-import { parseDocument, resolveDocument, type ConfigDocument } from "../config/document.ts";
-import type { Environment } from "../config/secret-files.ts";
 import { invalidField, ToolgateError } from "../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
-import { configChanges } from "../domain/operations/config-changes.ts";
 import { createLogger } from "../log.ts";
-import { checkDocument, offeredTools } from "./document-check.ts";
+import { customToolProblems, openCustomTools } from "./custom-tools.ts";
+import { trialDetails } from "./trial-details.ts";
+import { TrialReach } from "./trial-reach.ts";
 import { tryTool } from "./tool-trial.ts";
+
+/** How long servers may take to describe their tools, ms. */
+const DESCRIBE_MS = 5_000;
+
+/** Checks a document without calling a server or reading a file: it has to hold the files of its tools. */
+export async function checkDocument(
+  { content }: Pick<ConfigDocument, "content">,
+  environment: Environment,
+  log: Log,
+): Promise<CheckedDocument> {
+  const anywhere = resolveDocument(content, placeholders(content, environment), process.cwd());
+  const missing = missingFiles(content).map((file) => `files: ${file} is missing or cannot be read`);
+  const problems = [...anywhere.problems, ...missing];
+  if (problems.length === 0) problems.push(...(await customToolProblems(anywhere, log)));
+  const here = resolveDocument(content, environment, process.cwd());
+  return { problems, warnings: here.problems.filter((problem) => !problems.includes(problem)) };
+}
+
+/**
+ * Returns the document's custom tools as their servers describe them now.
+ * @throws ConfigError for a document with problems
+ */
+async function offeredTools(
+  { content }: Pick<ConfigDocument, "content">,
+  environment: Environment,
+  reach: TrialReach,
+): Promise<OfferedTool[]> {
+  const tools = usable(content, environment).tools.map((tool) => reach.narrowed(tool));
+  const opened = await openCustomTools({ tools }, SILENT);
+  const overdue = new AbortController();
+  try {
+    const limit = sleep(DESCRIBE_MS, undefined, { signal: overdue.signal }).catch(() => {});
+    await Promise.race([opened.described, limit]);
+    return opened.tools.map(({ name, status, inputSchema }) => ({
+      name,
+      inputSchema: status === "active" ? inputSchema : undefined,
+    }));
+  } finally {
+    overdue.abort();
+    await opened.close();
+  }
+}
+
+/** The document with this machine's variables, or with placeholders where they are missing. */
+function usable(content: ConfigDocument["content"], environment: Environment): ResolvedDocument {
+  const here = resolveDocument(content, environment, process.cwd());
+  return here.problems.length === 0
+    ? here
+    : resolveDocument(content, placeholders(content, environment), process.cwd());
+}
+
+/** Valid values of all variables that the document refers to. */
+function placeholders(content: ConfigDocument["content"], { TOOL_ENV_PREFIX }: Environment): Environment {
+  const upstreams = content.inference.upstreams ?? [];
+  const addresses = upstreams.map((entry) => [entry.base_url_env, "https://unset.invalid/v1"] as const);
+  const secrets = referencedVariables(content).map((name) => [name, "unset"] as const);
+  return { ...Object.fromEntries([...secrets, ...addresses]), TOOL_ENV_PREFIX };
+}
 
 const EMPTY = parseDocument("{}", "the defaults");
 
@@ -67,9 +127,16 @@ export class StoredConfigAdmin implements ConfigAdmin {
       const own = warnings.join("; ");
       throw invalidField("tool", own || `the document has no custom tool ${JSON.stringify(name)}`);
     }
+    const index = document.content.tools.findIndex((tool) => tool.name === name);
+    const [refused] = (await this.#reach()).problems(settings, `document: tools[${index}]`);
+    if (refused !== undefined) throw new ToolgateError("INVALID_REQUEST", refused);
     const tried = await tryTool(settings, { params, signal, log: SILENT });
     if (tried) return tried;
     throw new ToolgateError("TOOL_FAILED", `the server of ${name} did not describe the tool`);
+  }
+
+  trialDetails(text: string, tool: string): JsonObject {
+    return trialDetails(text, tool);
   }
 
   async apply(text: string, decision: ConfigDecision): Promise<ConfigApplication> {
@@ -126,12 +193,20 @@ export class StoredConfigAdmin implements ConfigAdmin {
     const version = newest?.version ?? 0;
     const before = newest ? parseDocument(newest.document, `version ${version}`) : EMPTY;
     if (before.checksum === document.checksum) return { version, changes: [] };
+    const reach = await this.#reach();
     const sideOf = async (side: ConfigDocument) => ({
       document: membersOf(side),
-      tools: await offeredTools(side, environment(), SILENT).catch(() => []),
+      tools: await offeredTools(side, environment(), reach).catch(() => []),
     });
     const [old, now] = await Promise.all([sideOf(before), sideOf(document)]);
     return { version, changes: configChanges(old, now) };
+  }
+
+  async #reach(): Promise<TrialReach> {
+    const newest = await this.#deps.versions.newest();
+    if (!newest) return new TrialReach([]);
+    const { content } = parseDocument(newest.document, `version ${newest.version}`);
+    return new TrialReach(resolveDocument(content, this.#deps.environment(), process.cwd()).tools);
   }
 
   async #valid(text: string, source: string) {

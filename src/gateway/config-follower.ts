@@ -3,10 +3,12 @@ import { Catalogue, CatalogueVersion } from "../app/calls/catalogue.ts";
 import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { ConfigState } from "../app/operations/readiness.ts";
-import { ConfigError, type ServeConfig } from "../config/config.ts";
-import type { Environment } from "../config/secret-files.ts";
+import { ConfigError, type ServeConfig, collectSecrets } from "../config/config.ts";
+import type { Environment } from "../config/config-file.ts";
 import type { Log } from "../domain/core/log.ts";
-import { usedVersion, type UsedVersion } from "./start-version.ts";
+import { RELOADED_SETTINGS, settings } from "../config/settings.ts";
+import { redactToo } from "../log.ts";
+import { usedVersion, type UsedVersion, startVersion, type StartVersionDeps } from "./start-version.ts";
 import type { ToolOpener, ToolVersion } from "./tool-version.ts";
 
 /** How often the version in force is queried while notifications may be lost, ms. */
@@ -18,7 +20,7 @@ const POLL_MS = 500;
  */
 const RETRY_MS = 30_000;
 
-export interface ConfigFollowerDeps {
+interface ConfigFollowerDeps {
   readonly versions: Pick<ConfigVersions, "newestNumber" | "find" | "onChange" | "live">;
   readonly opener: Pick<ToolOpener, "open">;
   readonly config: Pick<ServeConfig, "environment" | "CONFIG_POLL_MS">;
@@ -174,4 +176,56 @@ export class ConfigFollower {
     this.#deps.metrics.set("toolgate_config_version", version);
     this.#deps.metrics.set("toolgate_config_behind", newest - version);
   }
+}
+
+export interface Reloaded {
+  readonly changed: readonly string[];
+  /** Settings that differ from those in use and need a restart. */
+  readonly needRestart: readonly string[];
+  /** Version of the configuration in use. */
+  readonly version: number;
+  /** Why the file of TOOLGATE_CONFIG is not in use; undefined when it is, or there is none. */
+  readonly unused: string | undefined;
+}
+
+interface ReloaderDeps {
+  readonly configuration: Pick<ConfigFollower, "reload">;
+  readonly versions: StartVersionDeps["versions"];
+  readonly actor: string;
+  readonly log: Log;
+}
+
+/** Takes over settings that can change while calls run. */
+export class Reloader {
+  readonly #deps: ReloaderDeps;
+  readonly #started: ServeConfig;
+  #current: ServeConfig;
+  #sandbox: ServeConfig["sandbox"];
+
+  /** @param sandbox the section in use, which only a start changes */
+  constructor(started: ServeConfig, sandbox: ServeConfig["sandbox"], deps: ReloaderDeps) {
+    this.#started = started;
+    this.#current = started;
+    this.#sandbox = sandbox;
+    this.#deps = deps;
+  }
+
+  /** @throws ConfigError when the configuration cannot be used; then everything stays as it is */
+  async reload(next: ServeConfig): Promise<Reloaded> {
+    const { configuration, versions, actor, log } = this.#deps;
+    redactToo(collectSecrets(next));
+    const used = await configuration.reload(next.environment, () =>
+      startVersion(next, { versions, actor, log }),
+    );
+    const changed = differing(this.#current, next).filter((name) => RELOADED_SETTINGS.has(name));
+    const needRestart = differing(this.#started, next).filter((name) => !RELOADED_SETTINGS.has(name));
+    if (!isDeepStrictEqual(used.resolved.sandbox, this.#sandbox)) needRestart.push("sandbox");
+    this.#current = next;
+    return { changed, needRestart, version: used.version, unused: used.unused };
+  }
+}
+
+function differing(one: ServeConfig, other: ServeConfig): string[] {
+  const [before, after] = [new Map(Object.entries(one)), new Map(Object.entries(other))];
+  return Object.keys(settings).filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)));
 }

@@ -12,7 +12,6 @@ import { DevWallet } from "../transport/console-server/dev-wallet.ts";
 /** Output folder of `npm run build:console`. */
 const BUILT = path.resolve(import.meta.dirname, "../../dist/console");
 
-/** Returns whether the console is built. */
 export function isConsoleBuilt(): boolean {
   return existsSync(path.join(BUILT, "index.html"));
 }
@@ -25,7 +24,6 @@ export interface DevConsole {
   readonly files?: ConsoleFilesOptions["devFiles"];
 }
 
-/** Options of openConsoleFiles. */
 export interface ConsoleFilesSettings {
   readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL"> &
     Partial<Pick<ServeConfig, "CONSOLE_PUBLIC_TOOLS">>;
@@ -33,7 +31,6 @@ export interface ConsoleFilesSettings {
   /** Undefined in production. */
   readonly devConsole: DevConsole | undefined;
   readonly log: Log;
-  /** Folder of the built console. */
   readonly folder?: string;
 }
 

@@ -1,41 +1,93 @@
-import type { CallToolDeps } from "../app/calls/call-tool.ts";
-import { OwnRecords } from "../app/calls/own-records.ts";
-import type { RequestRecorder } from "../app/operations/request-record.ts";
+import { AccountDeposits } from "../app/deposits/account-deposits.ts";
+import { DepositTracker, newEffectCache } from "../app/deposits/deposit-tracker.ts";
+import { newSettledTransactions, recordTransaction } from "../app/jobs/record-history.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
-import { SignIn } from "../app/accounts/sign-in.ts";
 import type { ServeConfig } from "../config/config.ts";
+import type { Quotes } from "../domain/payments/quote.ts";
 import type { Log } from "../domain/core/log.ts";
+import { signedPaymentReader } from "../payments/wallet/signed-payment.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
+import { lazyWalletPayments, SolanaDeposits, SolanaTreasury, lazySignInForms } from "../solana/index.ts";
+import type { SolanaChain } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
+import { depositService } from "../transport/services/deposits/deposit-service.ts";
+import type { ServiceBinding } from "../transport/endpoint.ts";
+import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import { OwnRecords } from "../app/calls/history.ts";
+import { SignIn } from "../app/accounts/sign-in.ts";
 import { connectHandler } from "../transport/connect/connect-handler.ts";
-import {
-  ConsoleHandler,
-  RPC_PATH,
-  type ConsoleHandlerOptions,
-} from "../transport/console-server/console-handler.ts";
+import { ConsoleHandler, RPC_PATH } from "../transport/console-server/console-handler.ts";
+import type { ConsoleHandlerOptions } from "../transport/console-server/console-handler.ts";
 import { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
 import { SessionAuthenticator } from "../transport/console-server/session-authenticator.ts";
 import { ExportHandler } from "../transport/exports/export-handler.ts";
 import { receiptsFile, runsFile } from "../transport/exports/history-files.ts";
 import { statementFile } from "../transport/exports/statement-file.ts";
-import { Pipeline } from "../transport/pipeline.ts";
+import type { ClientAddresses } from "../transport/remote-address.ts";
+import { Pipeline, type PipelineParts } from "../transport/pipeline.ts";
 import type { RequestIds } from "../transport/request-ids.ts";
 import { balanceService } from "../transport/services/accounts/balance-service.ts";
 import { consoleKeyService } from "../transport/services/accounts/console-key-service.ts";
 import { historyService } from "../transport/services/calls/history-service.ts";
 import { requestLogService } from "../transport/services/calls/request-log-service.ts";
-import type { ServiceBinding } from "../transport/services/service-impl.ts";
 import { sessionService } from "../transport/services/accounts/session-service.ts";
 import { VERSION } from "../version.ts";
 import { openConsoleFiles, type DevConsole } from "./console-files.ts";
-import { createDepositService } from "./deposits.ts";
-import type { Addresses } from "./servers.ts";
-import { keyRulesOf } from "./key-rules.ts";
-import { createWebhookService } from "./webhooks.ts";
+import type { Addresses } from "./listen.ts";
+import { keyRulesOf } from "./services.ts";
 
-/** Dependencies of the console. */
-export interface ConsoleOptions {
+interface DepositParts {
+  readonly config: Pick<ServeConfig, "CELL" | "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
+  readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger" | "walletAccounts">;
+  readonly chain: Pick<SolanaChain, "rpc" | "treasury">;
+  readonly quotes: Quotes;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export function createDepositService(parts: DepositParts): ServiceBinding {
+  const { config, postgres, chain, quotes, metrics, log } = parts;
+  const { rpc, treasury } = chain;
+  const memoPrefix = config.MEMO_PREFIX;
+  const evidence = { rpc, treasury, memoPrefix };
+  const finalizedAbove = BigInt(config.FINALIZED_ABOVE_MICROUSD);
+  const { deposits, treasuryLedger: ledger, walletAccounts: wallets } = postgres;
+  // The same code path as the treasury watch, so a movement is recorded once.
+  const recording = {
+    chain: new SolanaTreasury({ ...evidence, finalizedAbove, log }),
+    ledger,
+    quotes,
+    deposits,
+    wallets,
+    memoPrefix,
+    settled: newSettledTransactions(),
+    cell: config.CELL,
+    metrics,
+    log,
+  };
+  const tracker = new DepositTracker({
+    chain: new SolanaDeposits(evidence),
+    deposits,
+    record: (txSignature, signal) => recordTransaction(recording, txSignature, signal),
+    effects: newEffectCache(),
+    memoPrefix,
+    clock: systemClock,
+  });
+  const accountDeposits = new AccountDeposits({
+    deposits,
+    tracker,
+    payments: lazyWalletPayments(rpc, treasury),
+    readSigned: signedPaymentReader({ payTo: treasury.tokenAccount, memoPrefix }),
+    quotes,
+    memoPrefix,
+    clock: systemClock,
+    random: systemRandom,
+    cell: config.CELL,
+  });
+  return depositService({ deposits: accountDeposits, treasury, memoPrefix });
+}
+
+interface ConsoleOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
@@ -43,10 +95,12 @@ export interface ConsoleOptions {
   readonly chain: SolanaChain;
   readonly metrics: Metrics;
   readonly log: Log;
-  readonly errors: Log;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
-  readonly requests: RequestRecorder;
+  readonly pipelineParts: PipelineParts;
+  readonly clients: ClientAddresses;
+  /** The same as for API keys: they share its limit. */
+  readonly webhooks: ServiceBinding;
   /** The operator's services, which operators' sessions may call too. */
   readonly operators: readonly ServiceBinding[];
   readonly requestIds: RequestIds;
@@ -55,8 +109,7 @@ export interface ConsoleOptions {
   readonly devConsole: DevConsole | undefined;
 }
 
-/** The console's HTTP handler. */
-export interface Console {
+interface Console {
   readonly handler: ConsoleHandler;
   /** Resolves when no request is running. */
   idle(): Promise<void>;
@@ -64,8 +117,7 @@ export interface Console {
 
 /** Creates the session services and the handler that serves them. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { config, postgres, log, errors, addresses, operators, requestIds, failed, devConsole, requests } =
-    options;
+  const { config, postgres, log, addresses, operators, requestIds, failed, devConsole } = options;
   const origin = new ConsoleOrigin({
     host: config.HOST,
     publicUrl: config.CONSOLE_URL ?? config.PUBLIC_URL,
@@ -75,10 +127,10 @@ export function createConsole(options: ConsoleOptions): Console {
     sessions: postgres.sessions,
     origin,
     clock: systemClock,
-    trustedProxies: config.TRUSTED_PROXY_HOPS,
+    clients: options.clients,
   });
   const bindings = [sessionsOf(options, origin), ...servicesOf(options), ...operators];
-  const pipeline = new Pipeline(authenticator, bindings, errors, requests);
+  const pipeline = new Pipeline(authenticator, bindings, options.pipelineParts);
   const rpc = connectHandler({
     pipeline,
     services: bindings.map(({ service }) => service),
@@ -120,7 +172,8 @@ function sessionsOf(
 }
 
 /** Services for every signed-in account. */
-function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOptions): ServiceBinding[] {
+function servicesOf(options: ConsoleOptions): ServiceBinding[] {
+  const { config, postgres, deps, chain, metrics, webhooks, log } = options;
   return [
     consoleKeyService(postgres, keyRulesOf(deps)),
     balanceService(postgres.accountQueries),
@@ -129,7 +182,7 @@ function servicesOf({ config, postgres, deps, chain, metrics, log }: ConsoleOpti
       ownRecords: new OwnRecords(postgres.accountQueries.ownRecords, deps.quotes),
     }),
     requestLogService(postgres.requestLog),
-    createWebhookService({ config, postgres, log }),
+    webhooks,
     createDepositService({ config, postgres, chain, quotes: deps.quotes, metrics, log }),
   ];
 }

@@ -16,10 +16,8 @@ export interface OpenCustomTools {
   close(): Promise<void>;
 }
 
-/** Creates a backend, or shares one. */
 export type OpenBackend = (settings: CustomToolSettings) => Promise<Backend>;
 
-/** Backends that several versions of the tools share. */
 export function sharedBackends(metrics: Metrics): OpenBackend {
   let pool: Promise<{ acquire: OpenBackend }> | undefined;
   return async (settings) => {

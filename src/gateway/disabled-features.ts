@@ -2,7 +2,7 @@ import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import { createLogger } from "../log.ts";
 import { isConsoleBuilt } from "./console-files.ts";
-import { openEngine } from "./sandbox-engine.ts";
+import { openEngine } from "./sandbox.ts";
 
 /**
  * Returns the features that `serve` starts without: name, effect for callers, and the setting that enables

@@ -1,6 +1,13 @@
 import { ConfigError, type ServeConfig } from "../config/config.ts";
 
-/** Settings that hold a port. */
+export interface Addresses {
+  /** `{base_url}` of the specification. */
+  readonly baseUrl: string;
+  readonly consoleUrl: string;
+  /** host:port */
+  readonly grpcAddress: string;
+}
+
 export type PortSetting = "PORT" | "GRPC_PORT" | "METRICS_PORT";
 
 /** A server that can listen on a port. */

@@ -1,8 +1,7 @@
 import { GaslessMethod, type GaslessDeps } from "../app/payments/gasless/gasless-method.ts";
-import type { PaymentMethod } from "../app/payments/payment-method.ts";
+import type { PaymentMethod } from "../app/payments/payment-methods.ts";
 import { transferMethod, type TransferDeps } from "../app/payments/transfer/transfer-method.ts";
 
-/** Dependencies of the payment methods. */
 export interface PaymentPorts extends TransferDeps, GaslessDeps {}
 
 /** Registers the payment methods, in the order of 402 responses. */

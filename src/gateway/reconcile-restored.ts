@@ -1,9 +1,8 @@
-import { reconcileRestored } from "../app/jobs/reconcile-restored.ts";
+import { reconcileRestored } from "../app/jobs/reconciliation.ts";
 import { newSettledTransactions } from "../app/jobs/record-history.ts";
-import type { Config } from "../config/config.ts";
-import { collectSecrets } from "../config/secrets.ts";
-import { cellOf } from "../domain/core/cell.ts";
-import { NETWORK } from "../domain/payments/body-proof.ts";
+import { type Config, collectSecrets } from "../config/config.ts";
+import { cellOf } from "../domain/core/ids.ts";
+import { SOLANA } from "../domain/payments/payment-id.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import { createLogger } from "../log.ts";
 import { silentMetrics } from "../metrics/silent-metrics.ts";
@@ -14,7 +13,6 @@ import { systemClock, systemRandom } from "../system.ts";
 /** Longest reconciliation, ms: the whole history is read. */
 const LIMIT_MS = 3_600_000;
 
-/** Reconciles a restored database with the configured chain. */
 export async function reconcileWithChain(
   postgres: Postgres,
   config: Config & { SOLANA_RPC_URLS: readonly string[]; TREASURY_OWNER: string },
@@ -29,7 +27,7 @@ export async function reconcileWithChain(
     const treasury = new SolanaTreasury({ ...evidence, memoPrefix, finalizedAbove, log });
     const deps = {
       chain: treasury,
-      networks: new Map([[NETWORK, treasury]]),
+      networks: new Map([[SOLANA, treasury]]),
       ledger: postgres.treasuryLedger,
       quotes: new Quotes(
         postgres.sealingKeys,

@@ -1,25 +1,30 @@
 import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
-import { WalletSignIn } from "../app/accounts/wallet-sign-in.ts";
-import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
-import type { RequestRecorder } from "../app/operations/request-record.ts";
-import type { Metrics } from "../app/operations/metrics.ts";
-import type { ConfigAdmin } from "../app/operations/config-admin.ts";
-import { Stories } from "../app/operations/story.ts";
-import type { Readiness } from "../app/operations/readiness.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
-import { SealedNonces } from "../domain/accounts/sealed-nonce.ts";
-import type { Cell } from "../domain/core/cell.ts";
-import type { Log } from "../domain/core/log.ts";
 import { JwsSigner } from "../domain/payments/jws-signer.ts";
-import type { Postgres } from "../postgres/index.ts";
-import { lazySignInForms, type SolanaChain } from "../solana/index.ts";
+import { type SolanaChain, lazySignInForms } from "../solana/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
+import { didDocuments } from "../transport/documents/did-document.ts";
+import { type ServedDocument, DocumentHandler } from "../transport/documents/document-handler.ts";
+import { llmsText } from "../transport/documents/llms.ts";
+import { openApiDocument } from "../transport/documents/openapi.ts";
+import { x402Manifest, type WalletPayment } from "../transport/documents/x402-manifest.ts";
+import { SoldTools } from "../transport/x402/sold-tools.ts";
+import { VERSION } from "../version.ts";
+import { WalletSignIn } from "../app/accounts/sign-in.ts";
+import type { RequestRecorder } from "../app/operations/request-record.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { ConfigAdmin } from "../app/operations/config-versions.ts";
+import { RequestTimelines } from "../app/operations/request-timeline.ts";
+import type { Readiness } from "../app/operations/readiness.ts";
+import { SealedNonces } from "../domain/accounts/sealed-nonce.ts";
+import type { Cell } from "../domain/core/ids.ts";
+import type { Log } from "../domain/core/log.ts";
+import type { Postgres } from "../postgres/index.ts";
 import { KeyAuthenticator } from "../transport/key-authenticator.ts";
 import { connectHandler } from "../transport/connect/connect-handler.ts";
-import { DocumentHandler } from "../transport/documents/document-handler.ts";
 import { GrpcServer } from "../transport/grpc/server.ts";
 import { OriginPolicy } from "../transport/http/origin-policy.ts";
 import { Cors } from "../transport/http/cors.ts";
@@ -29,34 +34,78 @@ import { Probes } from "../transport/http/probes.ts";
 import { HttpServer } from "../transport/http/server.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { OpenAiHandler } from "../transport/openai/openai-handler.ts";
-import { Pipeline } from "../transport/pipeline.ts";
+import { Pipeline, type PipelineParts } from "../transport/pipeline.ts";
+import { ClientAddresses } from "../transport/remote-address.ts";
 import { RequestIds } from "../transport/request-ids.ts";
 import { healthService } from "../transport/services/operations/health-service.ts";
 import { paymentService } from "../transport/services/payments/payment-service.ts";
-import { receiptService } from "../transport/services/calls/receipt-service.ts";
-import { runService } from "../transport/services/calls/run-service.ts";
-import type { ServiceBinding } from "../transport/services/service-impl.ts";
+import { receiptService, runService } from "../transport/services/calls/receipt-service.ts";
+import type { ServiceBinding } from "../transport/endpoint.ts";
 import { PaymentRequiredMessages } from "../transport/services/calls/payment-required-message.ts";
 import { toolService } from "../transport/services/calls/tool-service.ts";
 import { walletKeyService } from "../transport/services/accounts/wallet-key-service.ts";
 import { walletService } from "../transport/services/calls/wallet-service.ts";
+import { MessageSizes } from "../transport/message-size.ts";
+import { UnpaidTime } from "../transport/unpaid-time.ts";
 import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
 import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
 import { OfferReceipts } from "../transport/x402/offer-receipt.ts";
 import { X402Offers } from "../transport/x402/offers.ts";
-import { SoldTools } from "../transport/x402/sold-tools.ts";
-import { VERSION } from "../version.ts";
 import { StoredConfigAdmin } from "./config-admin.ts";
 import type { DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
-import { createDocuments, sellsToWallets } from "./documents.ts";
-import { keyRulesOf } from "./key-rules.ts";
-import { createOperations } from "./operations.ts";
-import { operatorServices } from "./operator-services.ts";
-import { createWebhookService } from "./webhooks.ts";
+import { keyRulesOf, createOperations, operatorServices, createWebhookService } from "./services.ts";
+import type { Addresses } from "./listen.ts";
 
-/** Dependencies of the servers. */
-export interface ServersOptions {
+interface DocumentsOptions {
+  readonly config: ServeConfig;
+  readonly deps: Pick<CallToolDeps, "catalogue">;
+  readonly relay: Pick<Relay, "feePayer"> | undefined;
+  readonly chain: Pick<SolanaChain, "treasury">;
+  readonly signer: JwsSigner;
+  readonly sold: SoldTools;
+  /** Available after the servers listen. */
+  readonly baseUrl: () => string;
+}
+
+function createDocuments({
+  config,
+  deps,
+  relay,
+  chain,
+  signer,
+  sold,
+  baseUrl,
+}: DocumentsOptions): ServedDocument[] {
+  const { catalogue } = deps;
+  const payment = relay && sellsToWallets(config, relay) ? walletPayment(config, relay, chain) : undefined;
+  return [
+    openApiDocument({ baseUrl, version: VERSION, sold: payment && sold }),
+    llmsText({ catalogue, version: VERSION, baseUrl, gasless: relay !== undefined, sold: payment && sold }),
+    x402Manifest({ sold, payment, baseUrl, now: () => systemClock.now() }),
+    ...didDocuments({ signer, cell: config.CELL, publicUrl: config.PUBLIC_URL, baseUrl }),
+  ];
+}
+
+/** Whether calls are sold without an API key. */
+function sellsToWallets(config: ServeConfig, relay: Pick<Relay, "feePayer"> | undefined): boolean {
+  return relay !== undefined && config.X402_KEYLESS !== "off";
+}
+
+function walletPayment(
+  config: ServeConfig,
+  { feePayer }: Pick<Relay, "feePayer">,
+  { treasury }: Pick<SolanaChain, "treasury">,
+): WalletPayment {
+  return {
+    asset: treasury.mint,
+    payTo: treasury.owner,
+    feePayer,
+    minimum: BigInt(config.GASLESS_MINIMUM_MICROUSD),
+  };
+}
+
+interface ServersOptions {
   readonly config: ServeConfig;
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
@@ -75,16 +124,6 @@ export interface ServersOptions {
   readonly devConsole: DevConsole | undefined;
 }
 
-/** Addresses as callers see them. */
-export interface Addresses {
-  /** `{base_url}` of the specification. */
-  readonly baseUrl: string;
-  readonly consoleUrl: string;
-  /** host:port */
-  readonly grpcAddress: string;
-}
-
-/** The HTTP and gRPC servers. */
 export interface Servers {
   readonly http: HttpServer;
   readonly grpc: GrpcServer;
@@ -109,27 +148,25 @@ export function createServers({
 }: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount } = chain.treasury;
-  const unpaid = new UnpaidAnswers(systemClock);
-  const sold = new SoldTools(deps.catalogue);
-  const signIn = sellsToWallets(config, relay) ? walletSignIn(postgres, deps.cell, baseUrl) : undefined;
-  const walletParts = { baseUrl, unpaid, sold, signIn, ...signatures(postgres, config, baseUrl) };
-  const open = publicServices({ config, postgres, deps, relay, chain, log }, walletParts);
-  const keyRules = keyRulesOf(deps);
-  const { quotes } = deps;
+  const walletParts = walletPartsOf({ config, postgres, deps, relay }, baseUrl);
+  const webhooks = createWebhookService({ config, postgres, log });
+  const open = [...publicServices({ config, postgres, deps, relay, chain }, walletParts), webhooks];
+  const { quotes, catalogue } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
-  const stories = new Stories(postgres.stories, quotes);
+  const timelines = new RequestTimelines(postgres.timelines, quotes);
   const configAdmin = configAdminOf(config, postgres);
-  const parts = { postgres, keyRules, operations, stories, configAdmin, tokenAccount, log };
-  const internal = operatorServices(parts);
-  const { authenticator, rateLimiter } = postgres;
-  const wallets = walletAccess(walletParts, rateLimiter, config);
-  const access = new KeyAuthenticator(authenticator, rateLimiter, metrics, wallets);
-  const pipeline = new Pipeline(access, [...open, ...internal], errors, requests);
+  const parts = { postgres, operations, timelines, configAdmin, tokenAccount, log };
+  const internal = operatorServices({ ...parts, keyRules: keyRulesOf(deps) });
+  const clients = new ClientAddresses(config.TRUSTED_PROXY_HOPS, log);
+  const { unpaid, signIn } = walletParts;
+  const wallets = new WalletAuthenticator({ unpaid, rateLimiter: postgres.rateLimiter, clients, signIn });
+  const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics, wallets);
+  const pipelineParts = pipelinePartsOf({ deps, metrics, requests, errors }, clients);
+  const pipeline = new Pipeline(access, [...open, ...internal], pipelineParts);
   const origins = config.CORS_ORIGINS ?? [];
   const requestIds = requestIdsOf(config);
   const common = { pipeline, requestIds, bodyLimit: config.BODY_LIMIT_BYTES };
   const routes = new JsonRoutes({ ...common, transcoder: createTranscoder(generatedRoutes), errorBindings });
-  const { catalogue } = deps;
   const originPolicy = new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins });
   const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
   const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
@@ -148,9 +185,10 @@ export function createServers({
     chain,
     metrics,
     log,
-    errors,
-    requests,
+    pipelineParts,
+    clients,
     addresses,
+    webhooks,
     operators: internal,
     requestIds,
     failed,
@@ -166,12 +204,24 @@ export function createServers({
       connect,
       mcp,
       openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: systemClock }),
-      facade: new Facade(routes),
+      facade: new Facade(routes, pipeline.sizes),
       routes,
     }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
-    grpc: new GrpcServer({ ...common, services, health: postgres.health }),
+    grpc: new GrpcServer({ ...common, services, health: postgres.health, log }),
   };
+}
+
+type PipelineOptions = Pick<ServersOptions, "deps" | "metrics" | "requests" | "errors">;
+
+/** Both pipelines, of API keys and of sessions, share the time of an account. */
+function pipelinePartsOf(
+  { deps: { catalogue }, metrics, requests, errors: log }: PipelineOptions,
+  clients: ClientAddresses,
+): PipelineParts {
+  const time = new UnpaidTime({ clock: performance, metrics, clients });
+  requests.observe(time);
+  return { log, requests, time, sizes: new MessageSizes(() => catalogue.tools) };
 }
 
 function configAdminOf({ environment }: ServeConfig, { configVersions: versions }: Postgres): ConfigAdmin {
@@ -181,14 +231,6 @@ function configAdminOf({ environment }: ServeConfig, { configVersions: versions 
 function requestIdsOf({ TRUSTED_PROXY_HOPS }: ServeConfig): RequestIds {
   const trustsProxy = TRUSTED_PROXY_HOPS > 0;
   return new RequestIds({ clock: systemClock, random: systemRandom, trustsProxy });
-}
-
-function walletAccess(
-  { unpaid, signIn }: WalletParts,
-  rateLimiter: RateLimiter,
-  { TRUSTED_PROXY_HOPS: trustedProxies }: ServeConfig,
-): WalletAuthenticator {
-  return new WalletAuthenticator({ unpaid, rateLimiter, trustedProxies, signIn });
 }
 
 /** Signs offers and receipts without an API key. */
@@ -218,6 +260,19 @@ interface WalletParts {
   readonly signed: OfferReceipts;
 }
 
+function walletPartsOf(
+  { config, postgres, deps, relay }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay">,
+  baseUrl: () => string,
+) {
+  return {
+    baseUrl,
+    unpaid: new UnpaidAnswers(systemClock),
+    sold: new SoldTools(deps.catalogue),
+    signIn: sellsToWallets(config, relay) ? walletSignIn(postgres, deps.cell, baseUrl) : undefined,
+    ...signatures(postgres, config, baseUrl),
+  };
+}
+
 /** The services of the specification, for every API key. */
 function publicServices(
   {
@@ -226,8 +281,7 @@ function publicServices(
     deps,
     relay,
     chain,
-    log,
-  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain" | "log">,
+  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
   { baseUrl, signIn, ...wallets }: WalletParts,
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
@@ -247,7 +301,6 @@ function publicServices(
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.accountQueries.receipts),
     runService(postgres.accountQueries.runs),
-    createWebhookService({ config, postgres, log }),
     healthService(postgres.health, VERSION),
   ];
 }

@@ -1,12 +1,10 @@
 import { tierProblems, type ConfigVersion, type ConfigVersions } from "../app/operations/config-versions.ts";
-import { ConfigError, type ServeConfig } from "../config/config.ts";
+import { ConfigError, type ServeConfig, collectSecrets } from "../config/config.ts";
 import { parseDocument, resolveDocument, type ResolvedDocument } from "../config/document.ts";
-import { collectSecrets } from "../config/secrets.ts";
 import type { Log } from "../domain/core/log.ts";
 import { redactToo } from "../log.ts";
 import { customToolProblems } from "./custom-tools.ts";
 
-/** The configuration that an instance uses. */
 export interface UsedVersion {
   /** 0: its own, not stored. */
   readonly version: number;
@@ -17,7 +15,6 @@ export interface UsedVersion {
 
 export interface StartVersionDeps {
   readonly versions: Pick<ConfigVersions, "newest" | "apply" | "tiersMissed">;
-  /** The instance. */
   readonly actor: string;
   readonly log: Log;
 }
@@ -66,10 +63,7 @@ export async function startVersion(config: FileSettings, deps: StartVersionDeps)
   return { version: applied.version, resolved: config };
 }
 
-/**
- * Parses a stored version and merges it with the environment.
- * @throws ConfigError with every problem
- */
+/** Parses a stored version and merges it with the environment. @throws ConfigError with every problem */
 export function usedVersion(
   { version, document }: Pick<ConfigVersion, "version" | "document">,
   { environment }: Pick<ServeConfig, "environment">,

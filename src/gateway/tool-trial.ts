@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import type { ToolTrial } from "../app/operations/config-admin.ts";
-import { chargeOf } from "../domain/calls/charge.ts";
+import type { ToolTrial } from "../app/operations/config-versions.ts";
+import { chargeOf } from "../domain/calls/receipt.ts";
 import type { Caller } from "../domain/accounts/caller.ts";
 import type { JsonObject } from "../domain/core/json.ts";
 import type { Log } from "../domain/core/log.ts";

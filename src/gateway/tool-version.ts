@@ -1,15 +1,81 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Metrics } from "../app/operations/metrics.ts";
+import type { ServeConfig } from "../config/config.ts";
+import type { ChatModels, EmbeddingModels } from "../domain/tools/chat.ts";
+import type { Log } from "../domain/core/log.ts";
+import { requirePackages } from "../optional-packages.ts";
+import { systemClock } from "../system.ts";
 import type { ResolvedDocument } from "../config/document.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
-import type { Log } from "../domain/core/log.ts";
-import type { SandboxDeps } from "../tools/sandbox/deps.ts";
+import type { SandboxDeps } from "../tools/built-in.ts";
 import { makeTools } from "../tools/index.ts";
-import { WithdrawnModels } from "../tools/inference-chat/withdrawn-models.ts";
+import { WithdrawnModels } from "../tools/withdrawn-models.ts";
 import { VERSION } from "../version.ts";
-import { SharedModels, type OpenModels } from "./chat-models.ts";
 import { openCustomTools, sharedBackends, type OpenBackend, type OpenCustomTools } from "./custom-tools.ts";
+
+/** The configured models and their connections. */
+interface OpenModels extends ChatModels, EmbeddingModels {
+  close(): Promise<void>;
+}
+
+interface Shared {
+  readonly upstreams: string;
+  readonly models: Promise<OpenModels>;
+  users: number;
+}
+
+/** The models of several versions of the configuration: those with equal upstreams share them. */
+class SharedModels {
+  readonly #log: Log;
+  readonly #metrics: Metrics;
+  #newest: Shared | undefined;
+
+  constructor(log: Log, metrics: Metrics) {
+    this.#metrics = metrics;
+    this.#log = log;
+  }
+
+  /** Returns models that have to be closed. @param listsWithinMs how long to wait for model lists */
+  async open(settings: ServeConfig["upstreams"], listsWithinMs?: number): Promise<OpenModels> {
+    const upstreams = textOf(settings);
+    const shared =
+      this.#newest?.upstreams === upstreams && this.#newest.users > 0
+        ? this.#newest
+        : { upstreams, models: openModels(settings, this.#log, this.#metrics, listsWithinMs), users: 0 };
+    this.#newest = shared;
+    shared.users++;
+    const models = await shared.models;
+    return {
+      get models() {
+        return models.models;
+      },
+      isHealthy: (model) => models.isHealthy?.(model) ?? true,
+      complete: (request, options) => models.complete(request, options),
+      embed: (request, options) => models.embed(request, options),
+      close: async () => {
+        if (--shared.users === 0) await models.close();
+      },
+    };
+  }
+}
+
+/** The inference client is the slowest import of a start, so it loads only when configured. */
+async function openModels(
+  upstreams: ServeConfig["upstreams"],
+  log: Log,
+  metrics: Metrics,
+  listsWithinMs: number | undefined,
+): Promise<OpenModels> {
+  requirePackages("inference_chat", ["openai"]);
+  const { UpstreamModels } = await import("../inference/upstream-models.ts");
+  const limit = listsWithinMs === undefined ? {} : { listsWithinMs };
+  return UpstreamModels.open(upstreams, { clock: systemClock, metrics, log, ...limit });
+}
+
+function textOf(settings: ServeConfig["upstreams"]): string {
+  return JSON.stringify(settings, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+}
 
 /** How long a switch waits for servers to describe new tools and to list their models, ms. */
 const SWITCH_WAIT_MS = 500;
@@ -21,7 +87,7 @@ export interface ToolVersion {
   close(): Promise<void>;
 }
 
-export interface ToolVersionDeps {
+interface ToolVersionDeps {
   readonly balance: (accountId: string) => Promise<MicroUsd>;
   readonly sandbox: SandboxDeps | undefined;
   readonly metrics: Metrics;

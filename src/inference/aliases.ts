@@ -1,10 +1,7 @@
 import type { ModelAlias } from "../domain/tools/chat.ts";
 import type { InferenceSection } from "./config.ts";
 
-/**
- * Returns the problems of the aliases, each with the path of the setting. A model that no table lists may
- * still be listed by an upstream without a table.
- */
+/** Returns problems of the aliases. An upstream without a table may list a model that no table has. */
 export function aliasProblems({ aliases, upstreams = [] }: InferenceSection): string[] {
   const tables = upstreams.map(({ models }) => models);
   const listed = new Set(tables.flatMap((models = []) => models.map(({ id }) => id)));

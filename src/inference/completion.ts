@@ -77,10 +77,7 @@ function blameOf(error: unknown): Verdict {
   return status === 429 || status === 503 ? "unknown" : "broken";
 }
 
-/**
- * Assembles a chat completion from one object or from stream chunks (OpenAI API reference, "Chat
- * Completions").
- */
+/** Assembles a chat completion from an object or from chunks (OpenAI API, "Chat Completions"). */
 export class Completion {
   #content = "";
   #bytes = 0;
@@ -128,10 +125,7 @@ export class Completion {
     return this.#finishReason !== null;
   }
 
-  /**
-   * Adds the whole response or the next chunk.
-   * @throws ModelServerError if it is malformed or reports a failure
-   */
+  /** Adds the response or a chunk. @throws ModelServerError if it is malformed or reports a failure */
   take(body: unknown): void {
     const parsed = (this.#whole ? wholeBody : answerBody).safeParse(body);
     if (!parsed.success) throw unusable("the model server's answer could not be read", parsed.error);
@@ -148,11 +142,7 @@ export class Completion {
     if (counted.success) this.#usage = counted.data;
   }
 
-  /**
-   * Returns the completion. Its text may be empty; `finishReason` then explains it.
-   * @param cutBy finish reason to report if the server sent none
-   * @throws ModelServerError if there is nothing to sell
-   */
+  /** Returns the completion. @param cutBy finish reason if the server sent none. @throws ModelServerError */
   result(cutBy: string | null = null): ChatCompletion {
     if (!this.delivers) throw unusable("the model returned no text", undefined, { verdict: "served" });
     // A refusal in words is an answer, in any field.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseTokenRate } from "../domain/tools/token-rate.ts";
+import { parseTokenRate } from "../domain/tools/chat.ts";
 
 /** Defaults in ms. Reasoning models pause for minutes, and an abandoned response is billed all the same. */
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -31,10 +31,7 @@ const usdPerMillion = z.union([z.string(), z.number()]).transform((value, contex
   return z.NEVER;
 });
 
-/**
- * Appears in errors, logs and, one per line, in the tool's description: no line breaks or invisible
- * characters.
- */
+/** Part of errors, logs and the tool's description: no line breaks or invisible characters. */
 export const modelName = z
   .string()
   .min(1)
@@ -102,8 +99,8 @@ const upstream = z.strictObject({
   /** The base URL, or the environment variable that holds it. */
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   base_url_env: z.string().min(1).prefault("INFERENCE_BASE_URL"),
-  /** Environment variable with the API key. Keys are never read from the file. */
-  api_key_env: z.string().min(1).prefault("INFERENCE_API_KEY"),
+  /** Environment variable with the API key. Keys are never read from the file. Default: {@link pairedKey}. */
+  api_key_env: z.string().min(1).optional(),
   /** Extra request headers, each with the environment variable that holds its value. */
   headers_env: z.record(headerName, z.string().min(1)).prefault({}),
   timeout_ms: z.int().min(1).max(3_600_000).prefault(DEFAULT_TIMEOUT_MS),
@@ -121,10 +118,9 @@ const upstream = z.strictObject({
   markup_percent: z.int().min(0).max(10_000).optional(),
   /** Members of a request of the OpenAI API that the gateway does not know. */
   unknown_members: z.enum(["refuse", "pass"]).prefault("refuse"),
-  /**
-   * "public" also blocks private networks. Link-local, multicast and cloud metadata addresses are always
-   * blocked.
-   */
+  /** Who fetches what a caller names by URL: the gateway images only, or the server itself. */
+  image_urls: z.enum(["fetch", "pass"]).prefault("fetch"),
+  /** "public" also blocks private networks. Link-local, multicast and metadata are always blocked. */
   network: z.enum(["any", "public"]).prefault("any"),
   /** Default: every model listed under /models, at the prices of `default_model`. */
   models: z.array(model).min(1).optional(),
@@ -168,6 +164,22 @@ export type CostSection = z.output<typeof cost>;
 export type EmbeddingModelSection = z.output<typeof embeddingModel>;
 
 export type UpstreamSection = z.output<typeof upstream>;
+
+/** Returns the variable of a model server's key beside that of its address; undefined for other names. */
+export function keyBeside(addressVariable: string): string | undefined {
+  const match = /^(INFERENCE_(?:[A-Z0-9_]+_)?)BASE_URL$/.exec(addressVariable);
+  return match ? `${match[1]}API_KEY` : undefined;
+}
+
+/** Returns the variable whose key goes to this upstream alone, because its address comes from beside it. */
+export function pairedKey({ base_url, base_url_env }: UpstreamSection): string | undefined {
+  return base_url === undefined ? keyBeside(base_url_env) : undefined;
+}
+
+/** Undefined: the server needs no key. */
+export function keyVariableOf(entry: UpstreamSection): string | undefined {
+  return entry.api_key_env ?? pairedKey(entry);
+}
 
 /** Returns the upstream used when only INFERENCE_BASE_URL is set. */
 export function defaultUpstream(): UpstreamSection {

@@ -4,10 +4,7 @@ import type { ChatDelta, ChatListener } from "../domain/tools/chat.ts";
 import type { Completion } from "./completion.ts";
 import type { Secrets } from "./secrets.ts";
 
-/**
- * Hands on what an answer gains. A delta whose text may be the start of a secret waits until the next ones
- * show that it is none.
- */
+/** Hands on an answer. A delta that may start a secret waits until the next ones show it does not. */
 export class DeltaRelay {
   readonly #completion: Completion;
   readonly #listener: ChatListener;
@@ -22,11 +19,7 @@ export class DeltaRelay {
     this.#secrets = secrets;
   }
 
-  /**
-   * Hands on what was added since the last call.
-   * @returns a promise while the caller cannot take more
-   * @throws ModelServerError if the text contains a secret
-   */
+  /** Hands on what was added. @returns a promise while the caller is full. @throws ModelServerError */
   forward(): Promise<void> | undefined {
     const fresh = this.#completion.takeDeltas();
     if (fresh.length === 0) return undefined;

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ChatOptions } from "../domain/tools/chat.ts";
-import type { EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
+import type { ChatOptions, EmbeddingRequest, Embeddings } from "../domain/tools/chat.ts";
 import { readJson } from "./read-response.ts";
 import { unusable } from "./upstream-failure.ts";
 
@@ -23,10 +22,7 @@ const body = z.object({
     .catch(undefined),
 });
 
-/**
- * Reads the vectors of a request.
- * @throws ModelServerError unless there is one for each input, all of one length
- */
+/** Reads vectors. @throws ModelServerError unless there is one for each input, all of one length */
 export async function readEmbeddings(
   response: Response,
   { input, dimensions }: EmbeddingRequest,

@@ -1,10 +1,9 @@
 import { APIError } from "openai";
 import { z } from "zod";
-import type { TokenRate } from "../domain/tools/token-rate.ts";
+import type { TokenRate } from "../domain/tools/chat.ts";
 import { modelName, type KINDS } from "./config.ts";
 import { unusable } from "./upstream-failure.ts";
 
-/** A model as its server describes it. */
 export interface ListedModel {
   readonly id: string;
   /** Limit for prompt and completion together, tokens. */
@@ -16,7 +15,6 @@ export interface ListedModel {
   readonly cost: ListedCost | "unknown" | undefined;
 }
 
-/** Prices of a server. */
 export interface ListedCost {
   readonly inputRate: TokenRate;
   readonly outputRate: TokenRate;
@@ -64,10 +62,7 @@ const showBody = z.object({
   capabilities: z.array(z.string()).nullish(),
 });
 
-/**
- * Lists the models under `/models`. Skips malformed entries.
- * @throws ModelServerError if the response is not a list
- */
+/** Lists models under `/models`; skips malformed ones. @throws ModelServerError if it is no list */
 export async function listModels(kind: (typeof KINDS)[number], ask: ListRequests): Promise<ListedModel[]> {
   const list = listBody.safeParse(await ask.get("models"));
   if (!list.success) throw unusable("the model server's answer could not be read", list.error);
@@ -123,10 +118,7 @@ function ratePerToken(usd: string | null | undefined): TokenRate | undefined {
   return BigInt(whole + digits.slice(0, 15).padEnd(15, "0")) + rest;
 }
 
-/**
- * Ollama reports limits under `/api/show`. The loaded context is `num_ctx`; without it, the model's own
- * limit is only an upper bound.
- */
+/** Ollama's limits (`/api/show`): loaded is `num_ctx`; the model's own limit is only an upper bound. */
 async function withContextLengths(models: readonly ListedModel[], ask: ListRequests): Promise<ListedModel[]> {
   const known: ListedModel[] = [];
   for (const model of models) {

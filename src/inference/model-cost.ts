@@ -1,7 +1,11 @@
-import { countedTokens, type ChatCompletion, type ChatModel } from "../domain/tools/chat.ts";
-import type { Embeddings } from "../domain/tools/embedding.ts";
+import {
+  countedTokens,
+  type ChatCompletion,
+  type ChatModel,
+  type Embeddings,
+  priceOfTokens,
+} from "../domain/tools/chat.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
-import { priceOfTokens } from "../domain/tools/token-rate.ts";
 
 /** Prices of a server. */
 export type ModelCost = Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">;

@@ -4,7 +4,6 @@ import type { ChatModel } from "../domain/tools/chat.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Calls of one model on this instance. */
 interface Usage {
   running: number;
   /** When all requests so far would have arrived at the limit's pace, ms (GCRA). */
@@ -20,11 +19,7 @@ export class ModelLimits {
     this.#clock = clock;
   }
 
-  /**
-   * Starts a call.
-   * @returns the function that ends it
-   * @throws ToolgateError RATE_LIMITED
-   */
+  /** Starts a call. @returns the function that ends it. @throws ToolgateError RATE_LIMITED */
   enter({ id, requestsPerMinute, concurrency }: ChatModel): () => void {
     const usage = this.#usage.get(id) ?? { running: 0, due: 0 };
     this.#usage.set(id, usage);

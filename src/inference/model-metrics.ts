@@ -1,8 +1,7 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { Span } from "../domain/core/span.ts";
-import type { ChatCompletion, ChatOptions } from "../domain/tools/chat.ts";
-import type { Embeddings } from "../domain/tools/embedding.ts";
+import type { ChatCompletion, ChatOptions, Embeddings } from "../domain/tools/chat.ts";
 
 /** Measures one request to a model server. */
 export function measureRequest(

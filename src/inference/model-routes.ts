@@ -1,12 +1,8 @@
-import type { ChatModel } from "../domain/tools/chat.ts";
-import { parseTokenRate, type TokenRate } from "../domain/tools/token-rate.ts";
+import { type ChatModel, parseTokenRate, type TokenRate } from "../domain/tools/chat.ts";
 import type { ListedCost, ListedModel } from "./listed-models.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 
-/**
- * Highest configurable rate. Keeps the price of the longest call below 2^53 micro-USD, whatever a server
- * lists.
- */
+/** Highest configurable rate: keeps the longest call below 2^53 micro-USD, whatever a server lists. */
 const MAX_TOKEN_RATE: TokenRate = parseTokenRate("999999.999999999") ?? 0n;
 
 /** The models an upstream sells, and the number withheld because they would sell below cost. */
@@ -15,10 +11,7 @@ export interface Offers {
   readonly belowCost: number;
 }
 
-/**
- * Applies the terms of `default_model` within the server's limits. The server's own prices set the price
- * only with a markup; otherwise they only prevent selling below cost.
- */
+/** Applies `default_model` within the server's limits. Its prices count by markup, else as a minimum. */
 export function offersOf(listed: readonly ListedModel[], settings: UpstreamSettings): Offers {
   const models = listed.map((one) => termsOf(one, settings)).filter((one) => one !== undefined);
   return { models, belowCost: listed.length - models.length };
@@ -82,17 +75,12 @@ export interface ModelProvider<Server> {
   readonly model: TableModel;
 }
 
-/** A model and its upstreams in configuration order. */
 export interface ModelRoute<Server> {
   readonly model: ChatModel;
   readonly providers: readonly ModelProvider<Server>[];
 }
 
-/**
- * Maps each model to its upstreams. A model in a table is served only by upstreams whose tables list it, so
- * its price does not depend on which servers are up. Otherwise the first upstream that lists it sets the
- * price. Limits are the lowest of all providers, so each can serve every call.
- */
+/** Maps models to upstreams: those whose tables list it, else the first that does. Limits: the lowest. */
 export function routesOf<Server>(
   offers: readonly {
     readonly server: Server;
@@ -142,6 +130,7 @@ function withLowerLimits(one: ChatModel, other: ChatModel): ChatModel {
     imageTokens:
       one.imageTokens && other.imageTokens ? Math.max(one.imageTokens, other.imageTokens) : undefined,
     passesUnknown: one.passesUnknown && other.passesUnknown,
+    passesUrls: one.passesUrls && other.passesUrls,
   };
 }
 

@@ -1,16 +1,21 @@
-import { AccountBreaker } from "../domain/core/account-breaker.ts";
-import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
-import type { EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
+import { AccountBreaker } from "../domain/core/circuit-breaker.ts";
+import type {
+  ChatCompletion,
+  ChatOptions,
+  ChatRequest,
+  EmbeddingRequest,
+  Embeddings,
+} from "../domain/tools/chat.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import { withFields, type Log } from "../domain/core/log.ts";
 import { CONNECTION_LOST } from "./read-response.ts";
-import { ModelBackoff } from "./model-backoff.ts";
 import { offersOf } from "./model-routes.ts";
 import type { EmbeddingOptions } from "./embedding-answer.ts";
 import { busy, ModelServerError } from "./upstream-failure.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 import { Upstream } from "./upstream.ts";
+import { Lru } from "../domain/core/lru.ts";
 
 const NO_ACCOUNT = "";
 
@@ -46,10 +51,7 @@ export class ModelServer {
     return Math.max(this.#breaker.waitMs(NO_ACCOUNT), this.#pauses.waitMs(NO_ACCOUNT, model)) === 0;
   }
 
-  /**
-   * Refreshes the model list. Keeps the old one if the server fails or lists nothing.
-   * @returns whether the server listed models
-   */
+  /** Refreshes the model list; keeps the old one on failure. @returns whether the server listed models */
   async refreshModels(signal: AbortSignal): Promise<boolean> {
     try {
       const listed = await this.#upstream.list(signal);
@@ -69,11 +71,7 @@ export class ModelServer {
     }
   }
 
-  /**
-   * Completes a conversation, or fails at once while the circuit breaker or backoff applies.
-   * @param request with the server's own model name
-   * @throws ModelServerError
-   */
+  /** Completes a conversation unless breaker or backoff apply. @param request in the server's model name */
   complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
     const { accountId } = options;
     return this.#guarded(request.model, accountId, async () => {
@@ -85,10 +83,7 @@ export class ModelServer {
     });
   }
 
-  /**
-   * Computes embeddings, guarded like {@link complete}.
-   * @throws ModelServerError
-   */
+  /** Computes embeddings, guarded like {@link complete}. @throws ModelServerError */
   embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
     return this.#guarded(request.model, options.accountId, async () => ({
       answer: await this.#upstream.embed(request, options),
@@ -158,4 +153,43 @@ export class ModelServer {
 
 function retryAfterOf(error: unknown): number | undefined {
   return error instanceof ModelServerError ? error.retryAfterSeconds : undefined;
+}
+
+/** Number of refused accounts from which a model is paused for everyone. */
+const ACCOUNTS_TO_PAUSE = 3;
+
+/** Cached pairs of account and model. */
+const MAX_PAUSES = 10_000;
+
+/** Backoff per model after 429 or 503: of the account at once, of all accounts after several refusals. */
+class ModelBackoff {
+  readonly #clock: Clock;
+  readonly #own = new Lru<string, number>(MAX_PAUSES);
+  readonly #all = new Map<string, { until: number; readonly accounts: Set<string> }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until the account may call the model; 0: now. */
+  waitMs(accountId: string, model: string): number {
+    const all = this.#all.get(model);
+    const forAll = all && all.accounts.size >= ACCOUNTS_TO_PAUSE ? all.until : 0;
+    return Math.max(
+      0,
+      (this.#own.get(`${accountId} ${model}`) ?? 0) - this.#clock.now(),
+      forAll - this.#clock.now(),
+    );
+  }
+
+  /** Records a refusal with its `Retry-After`, ms. */
+  add(accountId: string, model: string, ms: number): void {
+    const now = this.#clock.now();
+    this.#own.set(`${accountId} ${model}`, now + ms);
+    const before = this.#all.get(model);
+    const all = before && before.until > now ? before : { until: now, accounts: new Set<string>() };
+    all.until = Math.max(all.until, now + ms);
+    if (all.accounts.size < ACCOUNTS_TO_PAUSE) all.accounts.add(accountId);
+    this.#all.set(model, all);
+  }
 }

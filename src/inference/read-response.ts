@@ -1,6 +1,5 @@
 import { text } from "node:stream/consumers";
 import type { Completion } from "./completion.ts";
-import { EventDecoder } from "./server-sent-events.ts";
 import { ModelServerError, unusable } from "./upstream-failure.ts";
 
 /** Bytes: the longest text fully escaped, plus its envelope. */
@@ -21,13 +20,7 @@ export interface StreamListener {
 /** Finish reason when the connection broke after the server had counted its tokens. */
 export const CONNECTION_LOST = "connection_lost";
 
-/**
- * Reads a chat completion, streamed or whole, as the server chose. A stream is complete after a finish
- * reason or `[DONE]`; later errors are ignored.
- * @param completion receives the data, also if this throws
- * @returns the finish reason of an incomplete response without one; else null
- * @throws ModelServerError for anything else than a completion, or the connection's error
- */
+/** Reads a chat completion, streamed or whole. @returns the reason of a cut one. @throws ModelServerError */
 export async function readResponse(
   response: Response,
   completion: Completion,
@@ -114,5 +107,56 @@ async function* bounded(
     size += chunk.length;
     if (size > maxBytes) throw unusable("the model server's answer is too long", undefined);
     yield chunk;
+  }
+}
+
+/** Characters. */
+const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
+
+/** Decodes server-sent events (WHATWG HTML, 9.2.6). A cut last event counts: some servers end so. */
+export class EventDecoder {
+  readonly #text = new TextDecoder();
+  #rest = "";
+  #afterCr = false;
+  #data: string[] = [];
+  #length = 0;
+
+  /** Yields the data of events completed by these bytes. @throws RangeError if an event is too long */
+  *decode(bytes: Uint8Array): Generator<string> {
+    yield* this.#take(this.#text.decode(bytes, { stream: true }));
+  }
+
+  /** Yields the data of events completed by the end of the stream. */
+  *end(): Generator<string> {
+    yield* this.#take(`${this.#text.decode()}\n\n`);
+  }
+
+  *#take(text: string): Generator<string> {
+    // The LF of a CR LF split between chunks.
+    const fresh = this.#afterCr && text.startsWith("\n") ? text.slice(1) : text;
+    if (text !== "") this.#afterCr = text.endsWith("\r");
+    // An unfinished line is only appended: searching it again with each chunk would be quadratic.
+    const lines = /[\r\n]/.test(fresh) ? (this.#rest + fresh).split(/\r\n|\n|\r/) : [this.#rest + fresh];
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line !== "") this.#line(line);
+      else if (this.#data.length > 0) yield this.#event();
+    }
+    if (this.#length + this.#rest.length > MAX_EVENT_LENGTH)
+      throw new RangeError("an event of the stream is too long");
+  }
+
+  #line(line: string): void {
+    const [, field, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field !== "data") return;
+    this.#data.push(value ?? "");
+    this.#length += line.length;
+  }
+
+  #event(): string {
+    const data = this.#data.join("\n");
+    this.#data = [];
+    this.#length = 0;
+    return data;
   }
 }

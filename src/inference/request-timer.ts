@@ -75,7 +75,6 @@ export class RequestTimer {
     this.#inner.abort();
   }
 
-  /** Stops the timers. */
   stop(): void {
     this.#deadline.clear();
     this.#pause?.clear();

@@ -30,10 +30,7 @@ export class Secrets {
     return this.#all.some((secret) => text.includes(secret));
   }
 
-  /**
-   * Withholds an answer that repeats a secret, even if it is cut inside it.
-   * @throws ModelServerError
-   */
+  /** Withholds an answer that repeats a secret, even if it is cut inside it. @throws ModelServerError */
   requireNone(...texts: readonly string[]): void {
     if (texts.some((text) => this.areIn(text) || this.#endsInside(text, MIN_LENGTH))) throw new SecretError();
   }

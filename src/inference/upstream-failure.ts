@@ -6,13 +6,9 @@ import { neverConnected } from "../outbound/guarded-fetch.ts";
 const DEFAULT_RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/**
- * What a failure means for the server's health. "served": the request was at fault. "unknown": no
- * conclusion.
- */
+/** What a failure means for the server's health. "served": the request was at fault. "unknown": nothing. */
 export type Verdict = "unreachable" | "broken" | "busy" | "served" | "unknown";
 
-/** A failed call to a model server. */
 export class ModelServerError extends ToolgateError {
   readonly verdict: Verdict;
   /** Certainly not computed, so another server may be tried. */
@@ -41,7 +37,6 @@ export class ModelServerError extends ToolgateError {
   }
 }
 
-/** State of a failed request besides its error. */
 export interface RequestState {
   /** The gateway is shutting down. */
   readonly stopped: boolean;
@@ -51,10 +46,7 @@ export interface RequestState {
   readonly stalled: { readonly pauseMs: number; readonly silent: boolean } | undefined;
 }
 
-/**
- * Maps a failure to an error for the caller. Server, address, key and the server's own words stay in the
- * cause, for the log.
- */
+/** Maps a failure for the caller. Server, address, key and the server's words stay in the cause. */
 export function upstreamFailure(cause: unknown, { stopped, late, stalled }: RequestState): ModelServerError {
   if (stopped)
     return new ModelServerError("UNAVAILABLE", "the service is shutting down", {
@@ -83,10 +75,7 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Requ
   return unusable("the connection to the model server broke", cause);
 }
 
-/**
- * An unusable response. Whether the server computed one is unknown, so no other server is tried.
- * @param more.worked false if it certainly computed nothing
- */
+/** An unusable response; no other server is tried. @param more.worked false if nothing was computed */
 export function unusable(
   what: string,
   cause: unknown,

@@ -4,18 +4,21 @@ import type {
   ChatModels,
   ChatOptions,
   ChatRequest,
+  EmbeddingModels,
+  EmbeddingRequest,
+  Embeddings,
 } from "../domain/tools/chat.ts";
-import type { EmbeddingModels, EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import type { Log } from "../domain/core/log.ts";
+import type { Guard } from "../outbound/address-guard.ts";
 import { measureRequest, type RequestMeasure } from "./model-metrics.ts";
 import type { EmbeddingOptions } from "./embedding-answer.ts";
+import { ImageInliner } from "./inline-images.ts";
 import { costOfAnswer } from "./model-cost.ts";
 import { ModelLimits } from "./model-limits.ts";
 import { ModelServer } from "./model-server.ts";
 import { routesOf, type ModelRoute } from "./model-routes.ts";
-import { WeightedRoundRobin } from "./weighted-round-robin.ts";
 import { busy, ModelServerError, unusable } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
 
@@ -32,25 +35,29 @@ export interface UpstreamModelsDeps {
   /** How long to wait for model lists, ms. */
   readonly listsWithinMs?: number;
   readonly metrics?: Metrics;
+  /** Hosts that images may come from; default: public addresses. */
+  readonly imageGuard?: Guard;
 }
 
-/**
- * Combines the models of all upstreams. A call fails over to the next upstream only if the first certainly
- * computed nothing, since computed answers are billed.
- */
+/** Combines upstreams. Fails over only if the first certainly computed nothing: answers are billed. */
 export class UpstreamModels implements ChatModels, EmbeddingModels {
   readonly #servers: readonly ModelServer[];
   readonly #log: Log;
   readonly #metrics: Metrics | undefined;
   readonly #limits: ModelLimits;
+  readonly #images: ImageInliner;
   readonly #closing = new AbortController();
   readonly #timers = new Map<ModelServer, NodeJS.Timeout>();
   readonly #schedulers = new Map<string, WeightedRoundRobin<UpstreamSettings>>();
   #routes: ReadonlyMap<string, ModelRoute<ModelServer>> = new Map();
   #models: readonly ChatModel[] = [];
 
-  private constructor(servers: readonly ModelServer[], { clock, log, metrics }: UpstreamModelsDeps) {
+  private constructor(
+    servers: readonly ModelServer[],
+    { clock, log, metrics, imageGuard }: UpstreamModelsDeps,
+  ) {
     this.#limits = new ModelLimits(clock);
+    this.#images = new ImageInliner(imageGuard);
     this.#servers = servers;
     this.#metrics = metrics;
     this.#log = log;
@@ -59,10 +66,11 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
   /** Opens the upstreams and refreshes the lists of those without a table. */
   static async open(
     upstreams: readonly UpstreamSettings[],
-    { clock, log, metrics, listsWithinMs = STARTUP_TIMEOUT_MS }: UpstreamModelsDeps,
+    deps: UpstreamModelsDeps,
   ): Promise<UpstreamModels> {
+    const { clock, log, metrics, listsWithinMs = STARTUP_TIMEOUT_MS } = deps;
     const servers = upstreams.map((settings) => new ModelServer(settings, clock, log, metrics));
-    const models = new UpstreamModels(servers, { clock, log, ...(metrics && { metrics }) });
+    const models = new UpstreamModels(servers, deps);
     const refreshes = servers
       .filter(({ models }) => models === undefined)
       .map((server) => models.#refresh(server, 0));
@@ -84,32 +92,41 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
     false;
 
   complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion> {
-    return this.#first(request.model, (server, model, measured) =>
-      server.complete({ ...request, model }, measured.options(options)),
-    );
+    return this.#limited(request.model, async (route) => {
+      const { signal, listener } = options;
+      const own = route.model.passesUrls
+        ? request
+        : await this.#images.inline(request, { signal, closed: listener?.closed });
+      return this.#firstOf(route, (server, model, measured) =>
+        server.complete({ ...own, model }, measured.options(options)),
+      );
+    });
   }
 
   embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
-    return this.#first(request.model, (server, model, measured) =>
-      server.embed({ ...request, model }, { ...options, span: measured.step(options.span, "embeddings") }),
+    return this.#limited(request.model, (route) =>
+      this.#firstOf(route, (server, model, measured) =>
+        server.embed({ ...request, model }, { ...options, span: measured.step(options.span, "embeddings") }),
+      ),
     );
   }
 
-  /** Asks the servers of a model until one has answered. */
-  async #first<Answer extends ChatCompletion | Embeddings>(
+  /** Runs a call of a model within its limits. */
+  async #limited<Answer>(
     id: string,
-    ask: (server: ModelServer, model: string, measured: RequestMeasure) => Promise<Answer>,
+    run: (route: ModelRoute<ModelServer>) => Promise<Answer>,
   ): Promise<Answer> {
     const route = this.#routes.get(id);
     if (!route) throw unusable(`the model ${id} is not offered any more`, undefined, NOT_ASKED);
     const end = this.#limits.enter(route.model);
     try {
-      return await this.#firstOf(route, ask);
+      return await run(route);
     } finally {
       end();
     }
   }
 
+  /** Asks the servers of a model until one has answered. */
   async #firstOf<Answer extends ChatCompletion | Embeddings>(
     route: ModelRoute<ModelServer>,
     ask: (server: ModelServer, model: string, measured: RequestMeasure) => Promise<Answer>,
@@ -135,11 +152,10 @@ export class UpstreamModels implements ChatModels, EmbeddingModels {
     throw combinedError(failures);
   }
 
-  /** Stops refreshing and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    await Promise.all(this.#servers.map((server) => server.close()));
+    await Promise.all([...this.#servers, this.#images].map((one) => one.close()));
   }
 
   #ordered({ model, providers: sellers }: ModelRoute<ModelServer>): ModelRoute<ModelServer>["providers"] {
@@ -188,4 +204,29 @@ function combinedError(failures: readonly ModelServerError[]): ModelServerError 
 
 function serialized(models: readonly ChatModel[]): string {
   return JSON.stringify(models, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+}
+
+/** Weight 0: only used if all others fail. */
+interface Weighted {
+  readonly weight: number;
+}
+
+/** Smooth weighted round robin: weights 2 and 1 give a, b, a, a, b, a. */
+class WeightedRoundRobin<Server extends Weighted> {
+  readonly #credit = new Map<Server, number>();
+
+  /** Returns the next server first, then the others as fallbacks. */
+  order(servers: readonly Server[]): readonly Server[] {
+    const total = servers.reduce((sum, { weight }) => sum + weight, 0);
+    const [first, ...others] = servers;
+    if (first === undefined || total === 0) return servers;
+    for (const server of servers) this.#credit.set(server, this.#of(server) + server.weight);
+    const next = others.reduce((best, server) => (this.#of(server) > this.#of(best) ? server : best), first);
+    this.#credit.set(next, this.#of(next) - total);
+    return [next, ...servers.filter((server) => server !== next)];
+  }
+
+  #of(server: Server): number {
+    return this.#credit.get(server) ?? 0;
+  }
 }

@@ -7,6 +7,7 @@ import {
   defaultUpstream,
   type EmbeddingModelSection,
   type InferenceSection,
+  keyVariableOf,
   type UpstreamSection,
 } from "./config.ts";
 
@@ -81,7 +82,7 @@ export function resolveUpstreams(
       name: entry.name,
       kind: entry.kind,
       baseUrl,
-      apiKey: env[entry.api_key_env] || undefined,
+      apiKey: env[keyVariableOf(entry) ?? ""] || undefined,
       headers: Object.fromEntries(
         Object.entries(entry.headers_env).map(([name, from]) => [name, env[from] ?? ""]),
       ),
@@ -137,7 +138,7 @@ function addressProblems(path: string, url: URL, network: Network): string[] {
 
 function termsOf(
   offer: Offer,
-  { unknown_members }: Pick<UpstreamSection, "unknown_members">,
+  { unknown_members, image_urls }: Pick<UpstreamSection, "unknown_members" | "image_urls">,
 ): Omit<ChatModel, "id"> {
   return {
     inputRate: offer.input_usd_per_million,
@@ -149,6 +150,7 @@ function termsOf(
     bytesPerToken: offer.bytes_per_token,
     ...(offer.image_tokens !== undefined && { imageTokens: offer.image_tokens }),
     ...(unknown_members === "pass" && { passesUnknown: true }),
+    ...(image_urls === "pass" && { passesUrls: true }),
   };
 }
 
@@ -203,13 +205,14 @@ function markupProblems(path: string, { kind, models, markup_percent }: Upstream
 /** A key that no header can carry would fail each call and leak into the error. */
 function keyProblems(
   path: string,
-  { api_key_env }: UpstreamSection,
+  entry: UpstreamSection,
   env: Readonly<Record<string, string | undefined>>,
 ): string[] {
-  return fitsHeader(env[api_key_env] ?? "")
+  const variable = keyVariableOf(entry) ?? "";
+  return fitsHeader(env[variable] ?? "")
     ? []
     : [
-        `${path}.api_key_env: ${api_key_env} must be printable ASCII of at most ${MAX_HEADER_LENGTH} ` +
+        `${path}.api_key_env: ${variable} must be printable ASCII of at most ${MAX_HEADER_LENGTH} ` +
           "characters",
       ];
 }

@@ -1,7 +1,12 @@
 import type { LookupFunction } from "node:net";
 import OpenAI from "openai";
-import type { ChatCompletion, ChatOptions, ChatRequest } from "../domain/tools/chat.ts";
-import type { EmbeddingRequest, Embeddings } from "../domain/tools/embedding.ts";
+import type {
+  ChatCompletion,
+  ChatOptions,
+  ChatRequest,
+  EmbeddingRequest,
+  Embeddings,
+} from "../domain/tools/chat.ts";
 import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
@@ -20,9 +25,7 @@ const LIST_MS = 15_000;
 
 const DRAIN_MS = 1_000;
 
-/**
- * Longest timer. The client's own limit covers neither bodies nor pauses, so RequestTimer is used instead.
- */
+/** Longest timer: the client's own limit covers neither bodies nor pauses, so RequestTimer is used. */
 const NO_LIMIT_MS = 2_147_483_647;
 
 const REQUEST_HEADERS = [
@@ -80,10 +83,7 @@ export class Upstream {
     });
   }
 
-  /**
-   * Lists the server's models.
-   * @throws ModelServerError
-   */
+  /** Lists the server's models. @throws ModelServerError */
   async list(signal: AbortSignal): Promise<readonly ListedModel[]> {
     const timeoutMs = Math.min(this.#settings.timeoutMs, LIST_MS);
     const timer = new RequestTimer(signal, {
@@ -105,12 +105,7 @@ export class Upstream {
     }
   }
 
-  /**
-   * Completes a conversation (POST /chat/completions of the OpenAI API).
-   * @param request with the server's own model name
-   * @param onFirstChunk called when the first chunk of a stream arrives
-   * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE after 429 or 503
-   */
+  /** Completes a conversation (OpenAI API). @param request in the server's name. @throws ModelServerError */
   async complete(
     request: ChatRequest,
     options: ChatOptions,
@@ -151,11 +146,7 @@ export class Upstream {
     return completion;
   }
 
-  /**
-   * Computes embeddings (POST /embeddings of the OpenAI API).
-   * @param request with the server's own model name
-   * @throws ModelServerError TOOL_FAILED, or UNAVAILABLE after 429 or 503
-   */
+  /** Computes embeddings (OpenAI API, POST /embeddings). @throws ModelServerError TOOL_FAILED, UNAVAILABLE */
   async embed(request: EmbeddingRequest, options: EmbeddingOptions): Promise<Embeddings> {
     const timer = new RequestTimer(options.signal, this.#settings);
     const { model, input, dimensions } = request;
@@ -206,10 +197,7 @@ function headersOf({ idempotencyKey, span }: Sender): Record<string, string> {
   return { ...span?.headers, ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }) };
 }
 
-/**
- * Returns the finish reason of an answer that ends before the server ended it; null if it cannot be
- * delivered.
- */
+/** Returns the finish reason of a cut answer; null if it cannot be delivered. */
 function endOf(error: unknown, state: RequestState, { signal, listener }: ChatOptions): string | null {
   if (listener?.closed.aborted && !signal.aborted) return "cancelled";
   if (!state.stopped) {

@@ -1,8 +1,8 @@
 import type { Address } from "@solana/kit";
-import type { AccountState } from "./account-store.ts";
-import { COMMITMENTS, FINALIZED_AFTER_SLOTS, slotsUntil, type Commitment } from "./commitment.ts";
+import type { AccountState } from "./accounts.ts";
+import { COMMITMENTS, FINALIZED_AFTER_SLOTS, slotsUntil, type Commitment } from "./slots.ts";
 import type { Chain } from "./engine.ts";
-import type { TransactionRecord } from "./transaction-record.ts";
+import type { TransactionRecord } from "./wire-transaction.ts";
 
 /** The chain as a client sees it: at a commitment, possibly through a lagging node. */
 export class ChainView {

@@ -1,17 +1,10 @@
 import { address } from "@solana/kit";
-import {
-  ComputeBudgetProgram,
-  Keypair,
-  Transaction,
-  type PublicKey,
-  type TransactionInstruction,
-} from "@solana/web3.js";
+import { ComputeBudgetProgram, Keypair, Transaction } from "@solana/web3.js";
+import type { PublicKey, TransactionInstruction } from "@solana/web3.js";
 import type { Chain } from "./engine.ts";
-import { airdropInstruction, FAUCET } from "./programs/faucet.ts";
-import { mintUsdcInstructions, USDC_AUTHORITY, usdcAccount } from "./programs/usdc.ts";
+import { airdropInstruction, FAUCET, mintUsdcInstructions, USDC_AUTHORITY, usdcAccount } from "./programs.ts";
 import { describeTransactionError } from "./transaction-error.ts";
-import type { TransactionRecord } from "./transaction-record.ts";
-import { decodeTransaction } from "./wire-transaction.ts";
+import { type TransactionRecord, decodeTransaction } from "./wire-transaction.ts";
 
 /** More compute units than creating a token account and minting take. */
 const ENOUGH_UNITS = 200_000;

@@ -1,15 +1,11 @@
 import type { Address } from "@solana/kit";
 import { LiteSVM } from "litesvm";
-import { resolveAccountKeys, type AccountKeys } from "./account-keys.ts";
-import { readAccount, restoreAccount, type AccountState } from "./account-store.ts";
-import { MAINNET_GENESIS_HASH } from "./addresses.ts";
+import { resolveAccountKeys } from "./wire-transaction.ts";
+import type { AccountKeys, WireTransaction, Simulation, TransactionRecord } from "./wire-transaction.ts";
+import { readAccount, restoreAccount, type AccountState, MAINNET_GENESIS_HASH } from "./accounts.ts";
 import { execute, refusal, simulate, type Position, type Refusal } from "./execution.ts";
-import { History } from "./history.ts";
-import { installFaucet } from "./programs/faucet.ts";
-import { installUsdc } from "./programs/usdc.ts";
+import { installFaucet, installUsdc } from "./programs.ts";
 import { MAX_PROCESSING_AGE, Slots } from "./slots.ts";
-import type { Simulation, TransactionRecord } from "./transaction-record.ts";
-import type { WireTransaction } from "./wire-transaction.ts";
 
 /** Events of the chain, for subscriptions and the journal. */
 interface ChainListener {
@@ -153,5 +149,60 @@ export class Chain {
     this.svm.setClock(clock);
     const recent = Array.from({ length: MAX_PROCESSING_AGE }, (_none, age) => current - 1 - age);
     this.svm.setSlotHashes(recent.map((slot) => ({ slot: BigInt(slot), hash: this.slots.blockhash(slot) })));
+  }
+}
+
+/** The transactions of the chain, in the order in which they ran, found by signature and by address. */
+class History {
+  readonly #records: TransactionRecord[] = [];
+  readonly #bySignature = new Map<string, TransactionRecord>();
+  readonly #byAddress = new Map<Address, TransactionRecord[]>();
+
+  get size(): number {
+    return this.#records.length;
+  }
+
+  get(signature: string): TransactionRecord | undefined {
+    return this.#bySignature.get(signature);
+  }
+
+  /** Transactions that name the address in any role, oldest first. */
+  touching(address: Address): readonly TransactionRecord[] {
+    return this.#byAddress.get(address) ?? [];
+  }
+
+  /** Transactions that landed after a slot, oldest first. */
+  since(slot: number): readonly TransactionRecord[] {
+    const older = this.#records.findLastIndex((record) => record.slot <= slot);
+    return this.#records.slice(older + 1);
+  }
+
+  add(record: TransactionRecord): void {
+    this.#records.push(record);
+    this.#bySignature.set(record.transaction.signature, record);
+    for (const address of new Set(record.keys.all)) {
+      const records = this.#byAddress.get(address);
+      if (records === undefined) this.#byAddress.set(address, [record]);
+      else records.push(record);
+    }
+  }
+
+  /**
+   * Removes a transaction and all later ones from the history.
+   *
+   * @returns the removed ones, oldest first; empty if the signature is unknown
+   */
+  cutFrom(signature: string): readonly TransactionRecord[] {
+    const first = this.#bySignature.get(signature);
+    if (first === undefined) return [];
+    const removed = this.#records.splice(this.#records.lastIndexOf(first));
+    for (const record of removed) {
+      this.#bySignature.delete(record.transaction.signature);
+      for (const address of new Set(record.keys.all)) {
+        const rest = this.touching(address).filter((each) => !removed.includes(each));
+        this.#byAddress.set(address, rest);
+      }
+    }
+    return removed;
   }
 }

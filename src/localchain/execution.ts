@@ -1,14 +1,16 @@
 import { getAddressDecoder, type EncodedAccount } from "@solana/kit";
 import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } from "litesvm";
-import { resolveAccountKeys, type AccountKeys } from "./account-keys.ts";
-import { readAccount, type AccountState } from "./account-store.ts";
-import { WELL_KNOWN_PROGRAMS } from "./addresses.ts";
-import { tokenBalances } from "./token-balances.ts";
+import { resolveAccountKeys, tokenBalances } from "./wire-transaction.ts";
+import type {
+  AccountKeys,
+  WireTransaction,
+  Execution,
+  Simulation,
+  TransactionRecord,
+} from "./wire-transaction.ts";
+import { readAccount, type AccountState, WELL_KNOWN_PROGRAMS } from "./accounts.ts";
 import { transactionError, type TransactionError } from "./transaction-error.ts";
-import type { Execution, Simulation, TransactionRecord } from "./transaction-record.ts";
-import type { WireTransaction } from "./wire-transaction.ts";
 
-/** Slot and time at which a transaction lands. */
 export type Position = Pick<TransactionRecord, "slot" | "blockTime" | "rooted">;
 
 /** A transaction that never becomes part of the chain: it cannot pay its fee, or is not well-formed. */

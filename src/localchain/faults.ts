@@ -1,8 +1,6 @@
 import type { Json } from "./json.ts";
 
-/** Kinds of injected faults. */
 export type Fault =
-  /** The response is delayed. */
   | { readonly kind: "delay"; readonly ms: number }
   /** The provider answers with a status instead of JSON-RPC: 429, 500, 503. */
   | { readonly kind: "http"; readonly status: number; readonly retryAfterSeconds?: number }
@@ -36,13 +34,11 @@ export class Faults {
     this.#rules.push({ rule, left: rule.calls ?? Number.POSITIVE_INFINITY });
   }
 
-  /** Removes the rules for a method, or all of them. */
   clear(method?: string): void {
     const kept = this.#rules.filter(({ rule }) => method !== undefined && rule.method !== method);
     this.#rules.splice(0, this.#rules.length, ...kept);
   }
 
-  /** Counts a call and returns what happens to it. */
   strike(method: string): Fault | undefined {
     this.#counts.set(method, this.callCount(method) + 1);
     const struck = this.#rules.find(

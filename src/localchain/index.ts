@@ -1,15 +1,14 @@
-import { createServer } from "node:http";
-import { MAINNET_GENESIS_HASH } from "./addresses.ts";
+import { createServer, type Server } from "node:http";
+import { MAINNET_GENESIS_HASH } from "./accounts.ts";
 import { Controls } from "./controls.ts";
 import { Chain } from "./engine.ts";
 import { Faults } from "./faults.ts";
 import { keepJournal } from "./journal.ts";
-import { listenOnPair } from "./port-pair.ts";
 import { createHttpServer } from "./server.ts";
 import { servePubSub } from "./websocket.ts";
 
-export { MAINNET_GENESIS_HASH, USDC_DECIMALS, USDC_MINT } from "./addresses.ts";
-export { USDC_AUTHORITY } from "./programs/usdc.ts";
+export { MAINNET_GENESIS_HASH, USDC_DECIMALS, USDC_MINT } from "./accounts.ts";
+export { USDC_AUTHORITY } from "./programs.ts";
 export type { Chain } from "./engine.ts";
 export type { Controls, WalletFunds } from "./controls.ts";
 export type { Fault, FaultRule, Faults } from "./faults.ts";
@@ -69,4 +68,40 @@ export async function startLocalChain(options: LocalChainOptions = {}): Promise<
       await Promise.all([http, pubSub].map((server) => new Promise((resolve) => server.close(resolve))));
     },
   };
+}
+
+const ATTEMPTS = 50;
+
+/**
+ * Binds two servers to neighbouring ports: web3.js 1.x expects the WebSocket on the HTTP port + 1.
+ *
+ * @param port of the first server; 0 finds a free pair
+ * @returns the first server's port
+ * @throws Error if a port is taken
+ */
+async function listenOnPair(http: Server, webSocket: Server, host: string, port: number): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const first = await listen(http, host, port);
+    try {
+      if (first === 65_535) throw new Error("there is no port behind 65535");
+      await listen(webSocket, host, first + 1);
+      return first;
+    } catch (error) {
+      await new Promise((resolve) => http.close(resolve));
+      if (port !== 0 || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error("the server listens on TCP");
+  return bound.port;
 }

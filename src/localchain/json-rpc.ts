@@ -3,10 +3,9 @@ import { ChainView } from "./chain-view.ts";
 import type { Chain } from "./engine.ts";
 import type { Fault, Faults } from "./faults.ts";
 import { isObject, type Json } from "./json.ts";
-import { INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from "./rpc/errors.ts";
+import { INVALID_REQUEST, METHOD_NOT_FOUND, RpcError, Params } from "./rpc/params.ts";
 import { solanaMethods } from "./rpc/index.ts";
 import { localMethods } from "./rpc/local.ts";
-import { Params } from "./rpc/params.ts";
 
 /** The HTTP server's response instead of, or around, a JSON-RPC response. */
 export class TransportFault extends Error {

@@ -30,7 +30,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Narrows a parsed value. */
 export function toJson(value: unknown): Json {
   if (
     value === null ||

@@ -3,14 +3,15 @@ import type { Chain } from "./engine.ts";
 import type { Faults } from "./faults.ts";
 import { answer, TransportFault } from "./json-rpc.ts";
 import { writeJson, type Json } from "./json.ts";
-import { PARSE_ERROR } from "./rpc/errors.ts";
+import { PARSE_ERROR } from "./rpc/params.ts";
 
 /** More than any request needs; validators allow 50 KiB per call and batches of them. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** JSON-RPC 2.0 over HTTP POST, single requests and batches, open to pages of any origin. */
 export function createHttpServer(chain: Chain, faults: Faults): Server {
-  return createServer((request, response) => {
+  // Longer than clients keep idle connections: one that sends on a connection just closed sees it reset.
+  return createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     response.setHeader("Access-Control-Allow-Origin", "*");
     if (request.method === "OPTIONS") {
       response.setHeader("Access-Control-Allow-Methods", "POST, GET");

@@ -1,6 +1,5 @@
 import { getAddressDecoder, type Address } from "@solana/kit";
-import type { AccountState } from "./account-store.ts";
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "./addresses.ts";
+import { type AccountState, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "./accounts.ts";
 import type { Json } from "./json.ts";
 
 /** Sizes of the SPL Token account layouts; Token-2022 appends extensions behind them. */

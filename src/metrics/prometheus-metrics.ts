@@ -9,7 +9,6 @@ import {
 import { METRICS, type MetricName, type Metrics } from "../app/operations/metrics.ts";
 import type { RequestObserver } from "../app/operations/request-record.ts";
 import { RequestMetrics } from "./request-metrics.ts";
-import { plainText } from "./plain-text.ts";
 import { ToolLabels } from "./tool-labels.ts";
 
 type Labels = Readonly<Record<string, string>>;
@@ -70,11 +69,7 @@ export class PrometheusMetrics implements Metrics {
     return tool === undefined ? { ...labels } : { ...labels, tool: this.#tools.of(tool) };
   }
 
-  /**
-   * Returns the metrics and their media type.
-   * @param accept header of the request: OpenMetrics if it names it, else the Prometheus text format
-   * (https://prometheus.io/docs/instrumenting/exposition_formats/)
-   */
+  /** Returns the metrics and their type. @param accept OpenMetrics if it names it, else Prometheus text */
   async exposition(accept = ""): Promise<{ contentType: string; text: string }> {
     await Promise.all(this.#reads.map((read) => read()));
     const text = await this.#registry.metrics();
@@ -82,4 +77,23 @@ export class PrometheusMetrics implements Metrics {
       return { contentType: this.#registry.contentType, text };
     return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: plainText(text) };
   }
+}
+
+const EXEMPLAR = / # \{.*$/;
+const COUNTER = /^# TYPE (\S+) counter$/;
+
+/** Turns OpenMetrics into the Prometheus text format: `_total` in comments, no exemplars, no end mark. */
+function plainText(openMetrics: string): string {
+  const lines = openMetrics.split("\n").filter((line) => line !== "# EOF");
+  return lines.map((line, index) => plainLine(line, lines[index + 1])).join("\n");
+}
+
+function plainLine(line: string, next: string | undefined): string {
+  if (!line.startsWith("#")) return line.includes(" # ") ? line.replace(EXEMPLAR, "") : line;
+  if (COUNTER.test(line)) return line.replace(COUNTER, "# TYPE $1_total counter");
+  const counted = next === undefined ? null : COUNTER.exec(next);
+  const [, name] = counted ?? [];
+  return name !== undefined && line.startsWith(`# HELP ${name} `)
+    ? line.replace(name, `${name}_total`)
+    : line;
 }

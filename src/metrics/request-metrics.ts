@@ -8,7 +8,6 @@ const { toolgate_requests_total: REQUESTS } = REQUEST_METRICS;
 const { toolgate_request_duration_seconds: DURATION, toolgate_request_overhead_seconds: OVERHEAD } =
   REQUEST_METRICS;
 
-/** Requests of one transport, method and tool. */
 interface Series {
   readonly labels: { readonly transport: string; readonly method: string; readonly tool: string };
   readonly duration: HistogramSeries;

@@ -16,10 +16,7 @@ export class HistogramSeries {
     this.#latest = Array.from({ length: bounds.length + 1 });
   }
 
-  /**
-   * @param exemplar identifier of the request; empty for none
-   * @param traceId its trace, if it is recorded
-   */
+  /** @param exemplar identifier of the request; empty for none. @param traceId its trace, if recorded */
   observe(value: number, exemplar: string, traceId: string | undefined): void {
     let bucket = 0;
     for (const bound of this.#bounds) {

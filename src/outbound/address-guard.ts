@@ -3,7 +3,6 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 /** Networks a server may be in: "any" includes private networks, "public" excludes them. */
 export type Network = "any" | "public";
 
-/** Which addresses connections may reach. */
 export interface Guard {
   readonly network: Network;
   /** Host names, without brackets, that may resolve to private networks. */
@@ -55,26 +54,30 @@ const PRIVATE: readonly Range[] = [
   ["198.51.100.0", 24],
   ["203.0.113.0", 24],
   ["240.0.0.0", 4],
-  ["::1", 128],
-  ["64:ff9b:1::", 48],
-  ["100::", 64],
   ["2001::", 23],
   ["2001:db8::", 32],
   ["3fff::", 20],
-  ["5f00::", 16],
-  ["fc00::", 7],
-  ["fec0::", 10],
+];
+
+/** IPv6 addresses on the Internet (RFC 4291 section 2.4), and those that stand for IPv4 addresses. */
+const GLOBAL: readonly Range[] = [
+  ["2000::", 3],
+  ["64:ff9b::", 96],
+  ["::ffff:0:0", 96],
 ];
 
 const never = listOf(NEVER);
 const notPublic = listOf([...NEVER, ...PRIVATE]);
+const global = listOf(GLOBAL);
 
 /** Returns whether an IP address is allowed; false for text that is not an address. */
 export function mayConnect(address: string, network: Network): boolean {
   const [plain = ""] = address.split("%"); // without the zone of a link-local address
   const version = isIP(plain);
   if (version === 0) return false;
-  return !(network === "public" ? notPublic : never).check(plain, version === 4 ? "ipv4" : "ipv6");
+  const family = version === 4 ? "ipv4" : "ipv6";
+  if (network === "public" && version === 6 && !global.check(plain, family)) return false;
+  return !(network === "public" ? notPublic : never).check(plain, family);
 }
 
 /** Thrown instead of connecting to a forbidden address. */

@@ -12,13 +12,11 @@ const CONNECT_MS = 10_000;
 /** Errors thrown before a connection existed. */
 const unconnected = new WeakSet<Error>();
 
-/** Options of guardedFetch. */
 export interface GuardedFetchOptions extends Guard {
   /** Response limit after decompression, bytes; default 16 MiB. */
   readonly maxBytes?: number;
 }
 
-/** Options of a request. */
 export interface GuardedRequestInit extends RequestInit {
   /** Receives the trailers, names in lower case, before the end of the body. Not called without a body. */
   readonly onTrailers?: (trailers: Record<string, string>) => void;
@@ -27,7 +25,6 @@ export interface GuardedRequestInit extends RequestInit {
 /** The fetch signature that client libraries expect. */
 export type Fetch = (input: string | URL | Request, init?: GuardedRequestInit) => Promise<Response>;
 
-/** A fetch whose connections can be closed. */
 export interface OpenFetch {
   readonly fetch: Fetch;
   close(): Promise<void>;
@@ -85,10 +82,7 @@ export function openGuardedFetch({
   return { fetch: guarded, close: () => dispatcher.destroy() };
 }
 
-/**
- * Returns whether a request failed before a connection existed, TLS included: it is safe to send it
- * elsewhere.
- */
+/** Returns whether a request failed before a connection existed (TLS included) and may be sent elsewhere. */
 export function neverConnected(error: unknown): boolean {
   return error instanceof Error && (unconnected.has(error) || neverConnected(error.cause));
 }

@@ -17,9 +17,7 @@ export function guardedLookup(guard: Guard): LookupFunction {
 }
 
 /**
- * Returns the allowed addresses of a host, for clients that cannot use a custom resolver. Connect to these
- * addresses and not to the name.
- * @param host a name, or an address without brackets
+ * Returns the allowed addresses of a host. Connect to these and not to the name, which may change.
  * @throws ForbiddenAddressError; Error when the name does not resolve
  */
 export async function guardedAddresses(guard: Guard, host: string): Promise<string[]> {

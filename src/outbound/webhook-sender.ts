@@ -3,7 +3,7 @@ import {
   type WebhookResponse,
   type WebhookSender,
   WebhookUnsentError,
-} from "../app/webhooks/webhook-sender.ts";
+} from "../app/webhooks/webhook-deliverer.ts";
 import { VERSION } from "../version.ts";
 import { ForbiddenAddressError, type Guard } from "./address-guard.ts";
 import type { OpenFetch } from "./guarded-fetch.ts";

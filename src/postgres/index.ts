@@ -1,100 +1,73 @@
 import { type Audit, type LastAudit, cachedAudit } from "../app/operations/audit.ts";
-import type { AccountRequests } from "../app/operations/account-requests.ts";
-import type { RequestLogQueries } from "../app/operations/request-log-queries.ts";
-import type { Accounts } from "../app/accounts/accounts.ts";
-import type { ApiKeys } from "../app/accounts/api-keys.ts";
-import type { KeyGroups } from "../app/accounts/key-groups.ts";
-import type { Authenticator } from "../app/accounts/authenticator.ts";
-import type { Health } from "../app/operations/health.ts";
+import type { AccountRequests, RequestLogQueries } from "../app/operations/account-requests.ts";
+import type { Accounts, WalletAccounts } from "../app/accounts/accounts.ts";
+import type { ApiKeys, KeyGroups } from "../app/accounts/api-keys.ts";
+import type { Authenticator, RateLimiter, Sessions } from "../app/accounts/authenticator.ts";
+import type { Health } from "../app/operations/readiness.ts";
 import type { Ledger } from "../app/calls/ledger.ts";
-import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
 import type { History } from "../app/calls/history.ts";
 import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
-import type { OperationsQueries } from "../app/operations/operations-queries.ts";
-import type { Restores } from "../app/operations/restores.ts";
+import type { OperationsQueries, Restores } from "../app/operations/operations-queries.ts";
 import type { ConfigVersions } from "../app/operations/config-versions.ts";
-import type { StoryQueries } from "../app/operations/story.ts";
-import type { OperatorActionLog } from "../app/operations/operator-actions.ts";
-import type { SealingKeyAdmin } from "../app/operations/sealing-key-admin.ts";
-import type { JobRuns } from "../app/jobs/job-runs.ts";
+import type { TimelineQueries } from "../app/operations/request-timeline.ts";
+import type { OperatorActionLog, SealingKeyAdmin } from "../app/operations/operator-actions.ts";
+import type { JobRuns } from "../app/jobs/job.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
-import type { Sessions } from "../app/accounts/sessions.ts";
-import type { UsedNonces } from "../app/accounts/wallet-sign-in.ts";
-import type { SignInChallenges } from "../app/accounts/sign-in-challenges.ts";
-import type { Refunds } from "../app/treasury/refunds.ts";
-import type { Suspense } from "../app/treasury/suspense.ts";
-import type { TreasuryLedger } from "../app/treasury/treasury-ledger.ts";
-import type { WalletAccounts } from "../app/accounts/wallet-accounts.ts";
+import type { UsedNonces, SignInChallenges } from "../app/accounts/sign-in.ts";
+import type { Refunds, Suspense, TreasuryLedger } from "../app/treasury/treasury-ledger.ts";
 import type { UnpaidWorkStore } from "../app/calls/unpaid-work.ts";
-import { NO_CELL, type Cell } from "../domain/core/cell.ts";
-import type { Clock, Random } from "../domain/core/clock.ts";
+import { NO_CELL, type Cell } from "../domain/core/ids.ts";
+import type { Clock } from "../domain/core/clock.ts";
 import type { SigningKeys } from "../domain/payments/jws-signer.ts";
 import type { SealingKeys } from "../domain/payments/quote.ts";
 import type { MonthArchive } from "../app/operations/archive/month-archive.ts";
 import { ArchivedRows } from "./archived/archived-rows.ts";
-import { AccountSearch } from "./accounts/account-search.ts";
+import { AccountSearch, PostgresWalletAccounts } from "./accounts/account-search.ts";
 import { openAccountQueries, type AccountQueries } from "./accounts/account-queries.ts";
-import { sealingAudit } from "./operations/audit-database.ts";
+import { sealingAudit } from "./operations/audit.ts";
 import { PostgresAuthenticator } from "./accounts/authenticator.ts";
 import { PostgresDeposits } from "./deposits/deposits.ts";
 import { PostgresHealth } from "./operations/health.ts";
-import { KeyUses } from "./accounts/key-uses.ts";
-import { MovedKeys } from "./accounts/moved-keys.ts";
-import { Leases } from "./ledger/leases.ts";
-import type { ArchivedReceipt } from "./ledger/archived-receipt.ts";
+import { KeyUses, MovedKeys } from "./accounts/key-uses.ts";
+import { Leases, SessionLock, Sweeper } from "./ledger/leases.ts";
+import type { ArchivedReceipt } from "./ledger/records.ts";
 import { PostgresLedger } from "./ledger/ledger.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
-import { reportPool } from "./database/pool-metrics.ts";
+import { reportPool, checkDurability, openPool } from "./database/pool.ts";
 import { Notifications } from "./database/notifications.ts";
 import { PostgresConfigVersions } from "./operations/config-versions.ts";
 import { PostgresOperations } from "./operations/operations.ts";
 import { openRequestLog } from "./operations/request-log.ts";
 import { openWebhooks, type WebhookStores } from "./webhooks/index.ts";
 import { PostgresJobRuns } from "./operations/job-runs.ts";
-import { PostgresStories } from "./operations/stories.ts";
-import { PostgresRestores } from "./database/restores.ts";
-import { withOperatorLogFile } from "./operations/operator-log-file.ts";
-import { PostgresOperatorActions } from "./operations/operator-actions.ts";
+import { PostgresRequestTimelines } from "./operations/request-timeline.ts";
+import { PostgresRestores } from "./database/primary.ts";
+import { withOperatorLogFile, PostgresOperatorActions } from "./operations/operator-actions.ts";
 import { PostgresSealingKeyAdmin } from "./operations/sealing-key-admin.ts";
-import { UsageCounter } from "./accounts/usage-counter.ts";
+import { UsageCounter } from "./accounts/usage-sql.ts";
 import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
 import { Outage } from "./database/outage.ts";
 import { makePartitions } from "./database/partitions.ts";
-import { checkDurability, openPool } from "./database/pool.ts";
 import { primaryOf } from "./database/server.ts";
 import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
-import { PostgresRefunds } from "./treasury/refunds.ts";
+import { PostgresRefunds, PostgresSuspense } from "./treasury/suspense.ts";
 import { PostgresRelays } from "./payments/relays.ts";
 import { PostgresSandboxRuns } from "./ledger/sandbox-runs.ts";
 import { PostgresSealingKeys, type SealingKeysOptions } from "./payments/sealing-keys.ts";
-import { PostgresSessions } from "./accounts/sessions.ts";
-import { PostgresSignInChallenges } from "./accounts/sign-in-challenges.ts";
-import { PostgresUsedNonces } from "./accounts/used-nonces.ts";
-import { PostgresSuspense } from "./treasury/suspense.ts";
-import { SessionLock } from "./ledger/session-lock.ts";
-import { Sweeper } from "./ledger/sweeper.ts";
-import { PostgresWalletAccounts } from "./accounts/wallet-accounts.ts";
+import { PostgresSessions, PostgresSignInChallenges, PostgresUsedNonces } from "./accounts/sessions.ts";
 import { PostgresTreasuryLedger } from "./treasury/treasury-ledger.ts";
 import { PostgresUnpaidWork } from "./ledger/unpaid-work.ts";
+import type { Parts } from "./database/parts.ts";
 
-/** Options of openPostgres. */
-export interface PostgresOptions {
+export interface PostgresOptions extends Pick<Parts, "instanceId" | "clock" | "random" | "leaseMs" | "log"> {
   /** Connection string of a database with the current schema (see migrate.ts). */
   url: string;
   /** The same database without a connection pooler, for notifications and session locks. Default url. */
   directUrl?: string | undefined;
-  /** A standby for long reads. */
   readUrl?: string | undefined;
-  /** A new UUID per process start: the owner of its runs. */
-  instanceId: string;
-  clock: Clock;
-  random: Random;
-  /** How long a run may lack a heartbeat before another instance releases it, ms. */
-  leaseMs: number;
-  log: Log;
   /** Maximum connections for calls; eight more serve the rest. Default 10. */
   poolSize?: number;
   /** File of {@link withOperatorLogFile}. */
@@ -125,7 +98,7 @@ export interface Postgres {
   readonly configVersions: ConfigVersions;
   readonly operations: OperationsQueries;
   readonly restores: Restores;
-  readonly stories: StoryQueries;
+  readonly timelines: TimelineQueries;
   readonly treasuryLedger: TreasuryLedger;
   readonly deposits: Deposits & DepositAccounts;
   readonly suspense: Suspense;
@@ -144,7 +117,6 @@ export interface Postgres {
   /** Checks the ledger invariants and seals what is clean. */
   readonly audit: Audit;
   readonly jobRuns: JobRuns;
-  /** Counts usage for reports. */
   readonly usageCounter: UsageCounter;
   /** Makes the missing partitions of this month and the next. */
   makePartitions(): Promise<void>;
@@ -249,7 +221,6 @@ function receiptsOfOldRuns(history: History, clock: Clock): ArchivedReceipt {
     ArchivedRows.isOld(runId, clock) ? (await history.ofRun(accountId, runId))?.receipt : undefined;
 }
 
-/** A part that works in the background. */
 interface Working {
   start(): void;
   stop(): void | Promise<void>;
@@ -283,7 +254,7 @@ function openStores(options: StoreOptions) {
     operations: new PostgresOperations(pool, clock),
     restores: new PostgresRestores(pool),
     sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),
-    stories: new PostgresStories(pool),
+    timelines: new PostgresRequestTimelines(pool),
     treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),
     deposits: new PostgresDeposits(pool, cell),
     suspense: new PostgresSuspense(pool),

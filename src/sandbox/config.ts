@@ -7,9 +7,7 @@ const memory = z.int().min(64).max(65_536);
 /** Idle workers per language. */
 const idle = z.int().min(0).max(64);
 
-/**
- * The built-in engine: one process per execution on this machine. SANDBOX_ISOLATION selects its isolation.
- */
+/** The built-in engine: a process per execution on this machine, isolated by SANDBOX_ISOLATION. */
 const processSchema = z
   .strictObject({
     /** Concurrent executions per instance. Default: twice the cores, at most one per 600 MB of memory. */

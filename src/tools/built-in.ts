@@ -1,11 +1,19 @@
-import type { ChatModels, ModelAlias } from "../domain/tools/chat.ts";
-import type { EmbeddingModels } from "../domain/tools/embedding.ts";
+import type { ChatModels, ModelAlias, EmbeddingModels } from "../domain/tools/chat.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
-import type { WithdrawnModels } from "./inference-chat/withdrawn-models.ts";
-import type { SandboxDeps } from "./sandbox/deps.ts";
+import type { WithdrawnModels } from "./withdrawn-models.ts";
+import type { Metrics } from "../app/operations/metrics.ts";
+import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
+import type { SandboxEngine, SelfTestStatus } from "../domain/tools/sandbox.ts";
 
-/** Dependencies of built-in tools. */
+export interface SandboxDeps {
+  readonly engine: SandboxEngine;
+  readonly runs: SandboxRuns;
+  readonly selfTestStatus: () => SelfTestStatus;
+  readonly concurrencyPerAccount: number;
+  readonly metrics: Metrics;
+}
+
 export interface ToolDeps {
   /** As in GET /health. */
   readonly version: string;

@@ -4,8 +4,9 @@ import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Scope } from "../domain/accounts/scope.ts";
 import type { SelfTestStatus } from "../domain/tools/sandbox.ts";
-import type { Tool, ToolAnnotations, ToolContext } from "../domain/tools/tool.ts";
-import { explainIssues } from "./explain-issues.ts";
+import type { PreparedCall, Tool, ToolAnnotations, ToolContext } from "../domain/tools/tool.ts";
+import { oncePerObject } from "./once-per-object.ts";
+import { explainIssues, type ItemLimits, requireFewItems } from "./explain-issues.ts";
 
 interface ToolHead {
   readonly name: string;
@@ -15,9 +16,11 @@ interface ToolHead {
   readonly annotations?: ToolAnnotations;
 }
 
-interface ToolDefinition<Schema extends z.ZodType> extends ToolHead {
+interface ToolDefinition<Schema extends z.ZodType<object>> extends ToolHead {
   /** A strict object: unknown members are rejected. */
   readonly params: Schema;
+  /** Undefined: small ones. */
+  readonly maxParamsBytes?: number;
   /** Whether `run` meters. */
   readonly metered?: boolean;
   /** Undefined: free. An amount: fixed. A function: depends on the parameters. Micro-USD. */
@@ -28,13 +31,33 @@ interface ToolDefinition<Schema extends z.ZodType> extends ToolHead {
   readonly run: (params: z.output<Schema>, context: ToolContext) => JsonObject | Promise<JsonObject>;
 }
 
-/**
- * Defines an active tool. The schema yields both validation and the JSON Schema; the price yields
- * `billable`.
- */
-export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {
+export interface DefinedTool<Params> extends Tool {
+  /** As {@link Tool.prepare}, with other values for some members. The same `params` are validated once. */
+  prepareWith(params: JsonObject, change: Partial<Params>): PreparedCall;
+}
+
+/** Defines an active tool: the schema yields validation and JSON Schema, the price `billable`. */
+export function defineTool<Schema extends z.ZodType<object>>(
+  definition: ToolDefinition<Schema>,
+): DefinedTool<z.output<Schema>> {
   const { name, description, scope, annotations, metered, params: schema, price, check, run } = definition;
   const inputSchema = jsonSchemaOf(schema);
+  const limits = itemLimitsOf(inputSchema);
+  const validate = (input: JsonObject) => {
+    requireFewItems(input, limits);
+    const parsed = schema.safeParse(input, { reportInput: true });
+    if (!parsed.success)
+      throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, inputSchema));
+    return parsed.data;
+  };
+  const validatedOnce = oncePerObject(validate);
+  const prepared = (params: z.output<Schema>): PreparedCall => {
+    check?.(params);
+    return {
+      price: typeof price === "function" ? price(params) : (price ?? 0n),
+      run: (context) => run(params, context),
+    };
+  };
   return {
     name,
     status: "active",
@@ -44,18 +67,10 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
     inputSchema,
     fixedPrice: typeof price === "bigint" ? price : undefined,
     ...(metered !== undefined && { metered }),
+    maxParamsBytes: definition.maxParamsBytes,
     annotations,
-    prepare(input) {
-      const parsed = schema.safeParse(input, { reportInput: true });
-      if (!parsed.success)
-        throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, inputSchema));
-      const params = parsed.data;
-      check?.(params);
-      return {
-        price: typeof price === "function" ? price(params) : (price ?? 0n),
-        run: (context) => run(params, context),
-      };
-    },
+    prepare: (input) => prepared(validate(input)),
+    prepareWith: (input, change) => prepared({ ...validatedOnce(input), ...change }),
   };
 }
 
@@ -91,6 +106,16 @@ export function unavailableTool(tool: ToolHead & { readonly billable: boolean })
       throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${tool.name} is listed but cannot be called yet`);
     },
   };
+}
+
+function itemLimitsOf({ properties }: JsonObject): ItemLimits {
+  const members = isJsonObject(properties) ? Object.entries(properties) : [];
+  return Object.fromEntries(
+    members.flatMap(([name, member]) => {
+      const most = isJsonObject(member) ? member["maxItems"] : undefined;
+      return typeof most === "number" ? [[name, most]] : [];
+    }),
+  );
 }
 
 function jsonSchemaOf(schema: z.ZodType): JsonObject {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { fieldPath, describeValue, describeType } from "../domain/core/field-path.ts";
+import { fieldPath, describeValue, describeType, invalidField } from "../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -7,16 +7,28 @@ type Path = readonly PropertyKey[];
 
 const MAX_ISSUES = 5;
 
-/**
- * Explains validation issues, one sentence per field with its path, e.g. `params.messages[2].role: must be
- * one of "system", "user", "assistant"`.
- * @param inputSchema JSON Schema of the parameters, which lists the members of each object
- */
+/** Explains issues, a sentence per field: `params.messages[2].role: must be one of "system", "user"`. */
 export function explainIssues(issues: readonly Issue[], inputSchema: JsonObject): string {
   const sentences: string[] = [];
   for (const issue of issues.slice(0, MAX_ISSUES))
     sentences.push(...explain(issue, inputSchema, MAX_ISSUES - sentences.length));
   return sentences.join("; ");
+}
+
+/** Most items of a list, or members of an object, by the name of a parameter. */
+export type ItemLimits = Readonly<Record<string, number>>;
+
+/**
+ * Refuses lists that are too long before their items are validated, each of which may be a problem.
+ * @throws ToolgateError INVALID_REQUEST
+ */
+export function requireFewItems(params: JsonObject, limits: ItemLimits): void {
+  for (const [name, most] of Object.entries(limits)) {
+    const value = params[name];
+    if (typeof value !== "object" || value === null) continue;
+    const count = Array.isArray(value) ? value.length : Object.keys(value).length;
+    if (count > most) throw invalidField(`params.${name}`, `must ${bound("array", "at most", most, true)}`);
+  }
 }
 
 /** @param most number of sentences: one issue may list 100,000 members */

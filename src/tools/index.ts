@@ -45,7 +45,6 @@ export const pricesSchema = z
 /** Micro-USD by tool and setting, and what a metered tool charges. */
 export type Prices = z.output<typeof pricesSchema>;
 
-/** Returns the built-in tools, then the custom tools. */
 export function makeTools(
   deps: ToolDeps & { readonly prices: Prices; readonly customTools: readonly Tool[] },
 ): Tool[] {

@@ -1,103 +1,76 @@
-import { spanJson, type EndedSpan } from "./otlp-json.ts";
-import { SpanBatch } from "./span-batch.ts";
+import { ExportResultCode } from "@opentelemetry/core";
+import {
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace";
 
-/** Batches that wait for their export, and spans of one batch. */
-const [MAX_WAITING, MAX_SPANS] = [4, 512];
-
-/** Longest time that a span waits for others, ms. */
-const DELAY_MS = 500;
-
-/** Spans that were lost: the queue was full, or the collector did not accept them. */
-export type LostSpans = (spans: number, reason: "queue" | "export") => void;
-
-/** Sends spans to the collector. */
-export interface SpanExporter {
-  export(batch: SpanBatch, done: (result: { readonly error?: Error }) => void): void;
-  shutdown(): Promise<void>;
+/** OTEL_BSP_*; times in ms. */
+export interface BatchLimits {
+  readonly scheduledDelayMillis: number;
+  readonly exportTimeoutMillis: number;
+  readonly maxQueueSize: number;
+  readonly maxExportBatchSize: number;
 }
 
-/**
- * Exports spans in batches, one at a time. A collector that is slow or down loses spans and delays nothing.
- */
-export class SpanQueue {
+/** Called with spans that were exported, or lost: the queue was full, or the collector refused them. */
+export type OnSpans = (spans: number, lost?: "queue" | "export") => void;
+
+/** Counts the spans of OpenTelemetry's batches. A slow or absent collector loses spans and delays nothing. */
+export class SpanQueue implements SpanProcessor {
   readonly #exporter: SpanExporter;
-  readonly #onExported: (spans: number) => void;
-  readonly #onLost: LostSpans;
-  /** All but the last are full. */
-  #waiting: SpanBatch[] = [];
-  #exporting: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  /** Spans of the export that runs. */
+  readonly #batches: BatchSpanProcessor;
+  readonly #capacity: number;
+  readonly #onSpans: OnSpans;
+  /** Spans that wait, and spans of the exports that run. */
+  #waiting = 0;
   #sent = 0;
+  #abandoned = false;
 
-  constructor(exporter: SpanExporter, onExported: (spans: number) => void, onLost: LostSpans) {
+  constructor(exporter: SpanExporter, limits: BatchLimits, onSpans: OnSpans) {
     this.#exporter = exporter;
-    this.#onExported = onExported;
-    this.#onLost = onLost;
+    this.#capacity = limits.maxQueueSize;
+    this.#onSpans = onSpans;
+    const counted: SpanExporter = {
+      export: (spans, done) => this.#export(spans, done),
+      shutdown: () => exporter.shutdown(),
+    };
+    this.#batches = new BatchSpanProcessor({ ...limits, exporter: counted });
   }
 
-  add(span: EndedSpan): void {
-    const batch = this.#open();
-    if (!batch) return this.#onLost(1, "queue");
-    batch.add(spanJson(span));
-    this.#schedule();
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    // The batches would drop it without a word.
+    if (this.#waiting >= this.#capacity) return this.#onSpans(1, "queue");
+    this.#waiting++;
+    this.#batches.onEnd(span);
   }
 
-  /** Returns the batch that takes the next span; undefined if the queue is full. */
-  #open(): SpanBatch | undefined {
-    const last = this.#waiting.at(-1);
-    if (last && last.spans < MAX_SPANS) return last;
-    if (this.#waiting.length >= MAX_WAITING) return undefined;
-    const added = new SpanBatch();
-    this.#waiting.push(added);
-    return added;
-  }
-
-  /** Exports a full batch at once, another one later. */
-  #schedule(): void {
-    const [next] = this.#waiting;
-    if (next && next.spans >= MAX_SPANS) void this.#export();
-    else if (next) this.#timer ??= setTimeout(() => void this.#export(), DELAY_MS).unref();
+  forceFlush(): Promise<void> {
+    return this.#batches.forceFlush();
   }
 
   /** Exports what waits. */
-  async shutdown(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#export();
-    await this.#exporting;
-    await this.#exporter.shutdown();
+  shutdown(): Promise<void> {
+    return this.#batches.shutdown();
   }
 
   /** Counts what has not been accepted as lost. */
   abandon(): void {
-    clearTimeout(this.#timer);
-    const lost = this.#waiting.splice(0).reduce((sum, { spans }) => sum + spans, this.#sent);
-    this.#sent = 0;
-    if (lost > 0) this.#onLost(lost, "export");
+    this.#abandoned = true;
+    if (this.#waiting + this.#sent > 0) this.#onSpans(this.#waiting + this.#sent, "export");
   }
 
-  #export(): Promise<void> {
-    this.#exporting ??= this.#next().finally(() => {
-      this.#exporting = undefined;
-      this.#schedule();
-    });
-    return this.#exporting;
-  }
-
-  #next(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const batch = this.#waiting.shift();
-    if (!batch) return Promise.resolve();
-    this.#sent = batch.spans;
-    return new Promise((resolve) => {
-      this.#exporter.export(batch, ({ error }) => {
-        // Zero if it was abandoned meanwhile.
-        const sent = this.#sent;
-        this.#sent = 0;
-        if (sent > 0 && error === undefined) this.#onExported(sent);
-        else if (sent > 0) this.#onLost(sent, "export");
-        resolve();
-      });
+  #export(...[spans, done]: Parameters<SpanExporter["export"]>): void {
+    this.#waiting -= spans.length;
+    this.#sent += spans.length;
+    this.#exporter.export(spans, (result) => {
+      this.#sent -= spans.length;
+      const accepted = result.code === ExportResultCode.SUCCESS;
+      if (!this.#abandoned) this.#onSpans(spans.length, accepted ? undefined : "export");
+      done(result);
     });
   }
 }

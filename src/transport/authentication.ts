@@ -1,32 +1,19 @@
-import type { Caller } from "../domain/accounts/caller.ts";
-import type { SignedInWallet } from "../app/accounts/wallet-sign-in.ts";
-import type { RateDecision } from "../domain/accounts/rate-limit.ts";
+import type { Caller, RateDecision } from "../domain/accounts/caller.ts";
+import type { SignedInWallet } from "../app/accounts/sign-in.ts";
 import type { RemotePeer } from "./remote-address.ts";
 
-/**
- * Whether a method requires credentials; with `optional`, those that are sent must be valid. `wallet`: no
- * key; a wallet pays or signs in, and unpaid answers are limited per address. `sign-in`: a wallet signs in.
- * `key-or-sign-in`: an API key, or else a wallet signs in.
- */
+/** Required credentials; with `optional`, those sent must be valid. `wallet`: it pays or signs in. */
 export type KeyRequirement = "none" | "optional" | "required" | "wallet" | "sign-in" | "key-or-sign-in";
 
-/**
- * Authenticates requests. API keys and console sessions have separate authenticators; neither accepts the
- * other's credentials.
- */
+/** Authenticates requests by API key or by session; neither accepts the other's credentials. */
 export interface RequestAuthenticator {
-  /**
-   * @param requirement whether the method requires credentials
-   * Synchronous when everything it needs is in memory.
-   * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
-   */
+  /** Synchronous if all is in memory. @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError */
   authenticate(
     requirement: KeyRequirement,
     credentials: Credentials,
   ): Authentication | Promise<Authentication>;
 }
 
-/** The result of a successful authentication. */
 export interface Authentication {
   /** Undefined for a method that requires no credentials when none were sent. */
   readonly caller: Caller | undefined;
@@ -36,7 +23,6 @@ export interface Authentication {
   readonly client?: ClientInfo;
 }
 
-/** The credentials and the origin of a request. */
 export interface Credentials extends RemotePeer {
   /** The Authorization header or metadata as sent (specification 5); undefined when absent. */
   readonly authorization: string | undefined;

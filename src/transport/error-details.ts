@@ -3,12 +3,12 @@ import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf"
 import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import { LimitReachedError } from "../app/calls/limit-reached-error.ts";
+import { LimitReachedError } from "../app/calls/call-errors.ts";
 import { ToolgateError, type RpcCode } from "../domain/core/errors.ts";
 import { RatedError } from "./key-authenticator.ts";
 import { rateLimitHeaders, type Header } from "./headers.ts";
 import { SignInRequiredError } from "./wallets/sign-in-required.ts";
-import { exceededLimitMessage } from "./services/accounts/budget-message.ts";
+import { exceededLimitMessage } from "./budget-message.ts";
 import type { X402Offer } from "./x402/offers.ts";
 
 interface Described<D extends DescMessage> {
@@ -22,7 +22,6 @@ export type ErrorDetail =
   | Described<typeof PaymentRequiredSchema>
   | Described<typeof HealthUnavailableSchema>;
 
-/** An error as a transport sends it. */
 export interface Failure {
   readonly error: ToolgateError;
   /** The gRPC status: the error's own, or DEADLINE_EXCEEDED. */

@@ -27,11 +27,7 @@ const KNOWN_STRING_RULES = new Set(["min_len", "max_len", "pattern"]);
 /** Well-known types have no rules and contain themselves. */
 const NO_RULES_PREFIX = "google.protobuf.";
 
-/**
- * Fast path for messages whose rules (buf.validate) are only required fields, string lengths and patterns.
- * The full rules run for everything else. With them alone an echo call costs a fifth more CPU time.
- * @returns undefined for a message with any other rule
- */
+/** Fast path for required fields, string lengths and patterns only. @returns undefined for other rules */
 export function fastValidator(schema: DescMessage): FastCheck<Message> | undefined {
   return messageCheck(schema, []);
 }

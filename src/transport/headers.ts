@@ -1,4 +1,4 @@
-import type { RateDecision } from "../domain/accounts/rate-limit.ts";
+import type { RateDecision } from "../domain/accounts/caller.ts";
 
 /** An HTTP header or a gRPC metadata entry: lower-case name, printable ASCII value. */
 export type Header = readonly [name: string, value: string];

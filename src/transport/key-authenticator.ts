@@ -1,10 +1,8 @@
 import type { Metrics } from "../app/operations/metrics.ts";
-import type { Authenticator } from "../app/accounts/authenticator.ts";
-import type { RateLimiter } from "../app/accounts/rate-limiter.ts";
+import type { Authenticator, RateLimiter } from "../app/accounts/authenticator.ts";
 import { KEY_PREFIX } from "../domain/accounts/api-key.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
-import type { Caller } from "../domain/accounts/caller.ts";
-import type { RateDecision } from "../domain/accounts/rate-limit.ts";
+import type { Caller, RateDecision } from "../domain/accounts/caller.ts";
 import type { Authentication, Credentials, RequestAuthenticator, KeyRequirement } from "./authentication.ts";
 
 /** An error for an authenticated caller, with rate limit headers. */
@@ -14,7 +12,6 @@ export abstract class RatedError extends ToolgateError {
   caller: Caller | undefined;
 }
 
-/** Message of FORBIDDEN for a blocked account. */
 export function blockedMessage(reason: string): string {
   return `the account is blocked: ${reason}. Ask the operator`;
 }
@@ -31,7 +28,6 @@ export class BlockedError extends RatedError {
 
 const ALL_KEYS = "requests with all API keys of the account together";
 
-/** RATE_LIMITED with rate limit headers. */
 export class RateLimitedError extends RatedError {
   readonly rate: RateDecision;
 

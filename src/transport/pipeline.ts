@@ -8,12 +8,14 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/core/errors.ts";
-import { RequestRecorder, type RequestRecord } from "../app/operations/request-record.ts";
+import type { RequestRecorder, RequestRecord } from "../app/operations/request-record.ts";
 import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import { blockedMessage, RatedError } from "./key-authenticator.ts";
 import type { KeyedContext, RequestContext } from "./request-context.ts";
-import type { Endpoint, KeyedEndpoint, ServiceBinding } from "./services/service-impl.ts";
+import type { Endpoint, KeyedEndpoint, ServiceBinding } from "./endpoint.ts";
+import type { MessageSizes } from "./message-size.ts";
+import type { UnpaidTime } from "./unpaid-time.ts";
 import { validate } from "./validation.ts";
 
 /** A method as every transport serves it. */
@@ -24,17 +26,24 @@ export interface Operation<I extends DescMessage = DescMessage, O extends DescMe
   readonly name: string;
 }
 
-/**
- * The steps of every request on every transport. `authenticate` checks credentials and rate before the
- * transport parses a body. `invoke` checks rights and rules, and calls the service. `failure` maps what they
- * throw.
- */
+export interface PipelineParts {
+  readonly log: Pick<Log, "error">;
+  readonly requests: RequestRecorder;
+  readonly time: UnpaidTime;
+  readonly sizes: MessageSizes;
+}
+
+/** The steps of every request: `authenticate` before the body, then `invoke`; `failure` maps errors. */
 export class Pipeline {
   readonly #authenticator: RequestAuthenticator;
   readonly #operations = new Map<DescMethod, Operation>();
   readonly #log: Pick<Log, "error">;
   /** Where each transport records its requests. */
   readonly requests: RequestRecorder;
+  /** Where each transport measures their work. */
+  readonly time: UnpaidTime;
+  /** Where each transport checks a message before it reads it. */
+  readonly sizes: MessageSizes;
   /** Calls that are running. */
   #working = 0;
   /** Resolves when none is. */
@@ -43,14 +52,15 @@ export class Pipeline {
   constructor(
     authenticator: RequestAuthenticator,
     services: readonly ServiceBinding[],
-    log: Pick<Log, "error">,
-    requests = new RequestRecorder([], performance),
+    { log, requests, time, sizes }: PipelineParts,
   ) {
     this.#authenticator = authenticator;
     this.#log = log;
     this.requests = requests;
+    this.time = time;
+    this.sizes = sizes;
     for (const { service, endpoints } of services) {
-      for (const [name, endpoint] of Object.entries<Endpoint>(endpoints)) {
+      for (const [name, endpoint] of Object.entries(endpoints)) {
         const method = service.method[name];
         if (!method || !isUnary(method)) throw new Error(`${service.typeName} has no unary method ${name}`);
         this.#operations.set(method, { method, endpoint, name: `${service.name}/${method.name}` });
@@ -58,28 +68,32 @@ export class Pipeline {
     }
   }
 
-  /**
-   * Returns the operation of a method.
-   * @throws Error for a method of an unknown service
-   */
+  /** Returns the operation of a method. @throws Error for a method of an unknown service */
   operation(method: DescMethod): Operation {
     const operation = this.#operations.get(method);
     if (!operation) throw new Error(`${method.toString()} is not served`);
     return operation;
   }
 
-  /**
-   * Checks the key or session and its rate limit. The transport sends the rate headers with every response.
-   * @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError
-   */
-  authenticate(operation: Operation, credentials: Credentials): Authentication | Promise<Authentication> {
-    return this.#authenticator.authenticate(operation.endpoint.key, credentials);
+  /** Checks credentials, rate and time. @throws ToolgateError UNAUTHORIZED, FORBIDDEN, RATE_LIMITED */
+  authenticate(
+    operation: Operation,
+    credentials: Credentials,
+    record: RequestRecord,
+  ): Authentication | Promise<Authentication> {
+    const found = this.#authenticator.authenticate(operation.endpoint.key, credentials);
+    return found instanceof Promise
+      ? found.then((later) => this.#admit(later, credentials, record))
+      : this.#admit(found, credentials, record);
   }
 
-  /**
-   * Checks scopes and validation rules, then calls the service; synchronous when the service is.
-   * @throws ToolgateError and whatever the service throws
-   */
+  #admit(found: Authentication, credentials: Credentials, record: RequestRecord): Authentication {
+    record.caller = found.caller;
+    this.time.admit(record, found, credentials);
+    return found;
+  }
+
+  /** Checks scopes and rules, then calls the service. @throws ToolgateError and what the service throws */
   invoke<I extends DescMessage, O extends DescMessage>(
     operation: Operation<I, O>,
     request: MessageShape<I>,
@@ -128,15 +142,15 @@ function call<I extends DescMessage, O extends DescMessage>(
 ): MessageInitShape<O> | Promise<MessageInitShape<O>> {
   if (!isKeyedEndpoint(endpoint)) {
     validate(method.input, request);
-    return endpoint.call(request, context);
+    return endpoint.handle(request, context);
   }
   const keyed = requireRights(endpoint, context);
   validate(method.input, request);
-  return endpoint.call(request, keyed);
+  return endpoint.handle(request, keyed);
 }
 
 function requireRights(
-  endpoint: Omit<KeyedEndpoint, "call" | "action">,
+  endpoint: Omit<KeyedEndpoint, "handle" | "action">,
   context: RequestContext,
 ): KeyedContext {
   if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is required");

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
+import type { Log } from "../domain/core/log.ts";
 
-/** Origin of a request. */
 export interface RemotePeer {
   /** Address of the connection's other end; undefined once it is closed. */
   readonly peer: string | undefined;
@@ -23,18 +23,45 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * peer for missing or invalid entries.
  * @param trustedProxies number of proxies in front of this server that append to X-Forwarded-For
  */
-export function clientAddress({ peer, forwardedFor }: RemotePeer, trustedProxies: number): string {
+function clientAddress({ peer, forwardedFor }: RemotePeer, trustedProxies: number): string {
   const written = forwardedFor?.slice(-LONGEST_ENTRY * trustedProxies);
   const entry = trustedProxies === 0 ? undefined : written?.split(",").at(-trustedProxies)?.trim();
   return (entry === undefined ? undefined : plainAddress(entry)) ?? plainAddress(peer ?? "") ?? "unknown";
 }
 
-/**
- * Returns the rate limit key of a client: its IPv4 address, or the /64 prefix of IPv6 (RFC 4291 section
- * 2.5.4).
- */
+/** Returns a client's rate limit key: IPv4 address, or IPv6 /64 prefix (RFC 4291 section 2.5.4). */
 export function networkOf(address: string): string {
   return isIP(address) === 6 ? `${groupsOf(address).slice(0, 4).join(":")}::/64` : address;
+}
+
+/** Where clients are, as far as the proxies in front of this server are known. */
+export class ClientAddresses {
+  readonly #trustedProxies: number;
+  #warn: (() => void) | undefined;
+
+  /**
+   * @param trustedProxies number of proxies in front of this server that append to X-Forwarded-For
+   * @param log undefined: nothing is logged
+   */
+  constructor(trustedProxies: number, log?: Pick<Log, "warn">) {
+    this.#trustedProxies = trustedProxies;
+    this.#warn = () =>
+      log?.warn(
+        { setting: "TRUSTED_PROXY_HOPS" },
+        "X-Forwarded-For is ignored; if a proxy sends it, set TRUSTED_PROXY_HOPS: all clients of the proxy " +
+          "share the limits of its address",
+      );
+  }
+
+  /** Returns address and rate limit key of a client. */
+  of(peer: RemotePeer): { readonly address: string; readonly network: string } {
+    if (peer.forwardedFor !== undefined && this.#trustedProxies === 0) {
+      this.#warn?.();
+      this.#warn = undefined;
+    }
+    const address = clientAddress(peer, this.#trustedProxies);
+    return { address, network: networkOf(address) };
+  }
 }
 
 function plainAddress(text: string): string | undefined {

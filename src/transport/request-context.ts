@@ -44,7 +44,6 @@ export interface RequestContext {
   readonly memoForm: Memo["form"];
 }
 
-/** The context of a method that requires a key. */
 export interface KeyedContext extends RequestContext {
   readonly caller: Caller;
 }

@@ -6,7 +6,6 @@ const [DIGITS, BATCH] = [18, 128];
 /** An id that a proxy may choose; `req_` is ours. */
 const CHOSEN = /^(?!req_)[\w.:=+/@-]{1,64}$/;
 
-/** How a server names its requests. */
 export interface RequestIdOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -14,10 +13,7 @@ export interface RequestIdOptions {
   readonly trustsProxy: boolean;
 }
 
-/**
- * Names requests: `req_` and a UUIDv7 (RFC 9562 section 5.7) in hex. An id begins with its time, which bounds
- * the search for the run that its request started.
- */
+/** Names requests: `req_` and a UUIDv7 (RFC 9562 section 5.7) in hex, whose time bounds searches. */
 export class RequestIds {
   readonly #options: RequestIdOptions;
   #drawn = "";
@@ -29,10 +25,7 @@ export class RequestIds {
     this.#options = options;
   }
 
-  /**
-   * Returns the id of a request: what a trusted proxy sent if that is well-formed, else a new one.
-   * @param sent X-Request-Id header or metadata
-   */
+  /** Returns a well-formed id of a trusted proxy, else a new one. @param sent X-Request-Id */
   of(sent: string | string[] | undefined): string {
     const kept = this.#options.trustsProxy && typeof sent === "string" && CHOSEN.test(sent);
     return kept ? sent : this.next();

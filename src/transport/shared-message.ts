@@ -23,10 +23,7 @@ export class SharedMessage<Source extends object, Shared extends Message> {
   }
 }
 
-/**
- * Returns the cached encoding of a shared message; undefined for any other message.
- * @param form name of the encoding, such as `json`
- */
+/** Returns the cached encoding of a shared message, else undefined. @param form such as `json` */
 export function sharedEncoding(
   message: Message,
   form: string,

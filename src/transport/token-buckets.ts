@@ -1,9 +1,11 @@
 import type { Clock } from "../domain/core/clock.ts";
 import { Lru } from "../domain/core/lru.ts";
-import type { RateDecision, RateTier } from "../domain/accounts/rate-limit.ts";
+import type { RateDecision, RateTier } from "../domain/accounts/caller.ts";
 
 /** Evicts the least recently used bucket above this number. */
 const MAX_BUCKETS = 10_000;
+
+const NETWORKS_PER_SITE = 8;
 
 /** In-memory token buckets per instance, by the generic cell rate algorithm (ITU-T I.371). */
 export class TokenBuckets {
@@ -11,10 +13,21 @@ export class TokenBuckets {
   readonly #tier: RateTier;
   /** By key: when the bucket is full again, ms. */
   readonly #fullAt = new Lru<string, number>(MAX_BUCKETS);
+  /** Of IPv6 /48 networks: one has 65,536 /64 networks, and one customer often has it all. */
+  readonly #sites: TokenBuckets | undefined;
+  readonly #debtMs: number;
 
-  constructor(clock: Clock, tier: RateTier) {
+  /**
+   * @param sites whether /64 networks of a /48 share a bucket of {@link NETWORKS_PER_SITE} times the size
+   * @param debtMs how long an empty bucket may take to reach zero
+   */
+  constructor(clock: Clock, tier: RateTier, { sites = true, debtMs = 0 } = {}) {
     this.#clock = clock;
     this.#tier = tier;
+    this.#debtMs = debtMs;
+    const { ratePerMinute, burst } = tier;
+    const whole = { ratePerMinute: ratePerMinute * NETWORKS_PER_SITE, burst: burst * NETWORKS_PER_SITE };
+    if (sites) this.#sites = new TokenBuckets(clock, whole, { sites: false, debtMs });
   }
 
   /** Refill interval, ms. */
@@ -22,27 +35,33 @@ export class TokenBuckets {
     return 60_000 / this.#tier.ratePerMinute;
   }
 
-  /** Returns the refusal when the bucket is empty, otherwise undefined. */
+  /** Returns the refusal when a bucket is empty, otherwise undefined. */
   refusal(name: string): RateDecision | undefined {
+    const site = siteOf(name);
+    const refused = site === undefined ? undefined : this.#sites?.refusal(site);
+    if (refused) return refused;
     if (this.#fullAt.get(name) === undefined) return undefined;
     const decision = this.#decision(name);
     return decision.allowed ? undefined : decision;
   }
 
-  /** Takes a token. An empty bucket never goes below zero. */
-  count(name: string): void {
+  /** Takes tokens. An empty bucket goes below zero by its debt at most. */
+  count(name: string, tokens = 1): void {
+    const site = siteOf(name);
+    if (site !== undefined) this.#sites?.count(site, tokens);
     const now = this.#clock.now();
-    const fullAt = this.#current(name, now) + this.#intervalMs;
-    this.#fullAt.set(name, Math.min(fullAt, now + this.#tier.burst * this.#intervalMs));
+    const fullAt = this.#current(name, now) + tokens * this.#intervalMs;
+    this.#fullAt.set(name, Math.min(fullAt, this.#latest(now)));
   }
 
   /** Returns tokens to the bucket, at most until it is full. */
   giveBack(name: string, tokens: number): void {
+    const site = siteOf(name);
+    if (site !== undefined) this.#sites?.giveBack(site, tokens);
     const fullAt = this.#fullAt.get(name);
     if (fullAt !== undefined) this.#fullAt.set(name, fullAt - tokens * this.#intervalMs);
   }
 
-  /** Takes a token if there is one, and returns the decision. */
   take(name: string): RateDecision {
     const refusal = this.refusal(name);
     if (refusal) return refusal;
@@ -68,9 +87,18 @@ export class TokenBuckets {
   /** When the bucket is full again; bounded, in case the clock was set back. */
   #current(name: string, now: number): number {
     const fullAt = Math.max(this.#fullAt.get(name) ?? now, now);
-    const latest = now + this.#tier.burst * this.#intervalMs;
+    const latest = this.#latest(now);
     if (fullAt <= latest) return fullAt;
     this.#fullAt.set(name, latest);
     return latest;
   }
+
+  #latest(now: number): number {
+    return now + this.#tier.burst * this.#intervalMs + this.#debtMs;
+  }
+}
+
+/** Returns the /48 of a /64 as networkOf writes it. */
+function siteOf(name: string): string | undefined {
+  return name.endsWith("::/64") ? `${name.split(":").slice(0, 3).join(":")}::/48` : undefined;
 }

@@ -26,6 +26,7 @@ export type WebhookEndpointJson = {
   retry_at?: string | undefined;
   old_secret_until?: string | undefined;
   created_at?: string | undefined;
+  verified: boolean;
 };
 
 export function webhookEndpointToJson(message: WebhookEndpoint): WebhookEndpointJson {
@@ -41,6 +42,7 @@ export function webhookEndpointToJson(message: WebhookEndpoint): WebhookEndpoint
     retry_at: message.retryAt === undefined ? undefined : timestampToJson(message.retryAt),
     old_secret_until: message.oldSecretUntil === undefined ? undefined : timestampToJson(message.oldSecretUntil),
     created_at: message.createdAt === undefined ? undefined : timestampToJson(message.createdAt),
+    verified: message.verified,
   };
 }
 

@@ -1,13 +1,19 @@
-import type { RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RateTier, Caller } from "../../domain/accounts/caller.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
 
-/** A customer. */
+/** Accounts by their wallets, for callers without an API key. The caller has all scopes and no key. */
+export interface WalletAccounts {
+  /** Returns the wallet's account; undefined if it has none. Also for a blocked account. */
+  find(wallet: string): Promise<Caller | undefined>;
+  /** Returns the wallet's account, and creates it if it has none. */
+  open(wallet: string): Promise<Caller>;
+}
+
 export interface Account {
   accountId: string;
   wallet: string;
   balance: MicroUsd;
-  /** Name of its tier in the configuration. */
   tierName: string;
   /** Of each API key. */
   tier: RateTier;

@@ -1,4 +1,4 @@
-import type { RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RateTier } from "../../domain/accounts/caller.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
 
@@ -29,7 +29,6 @@ export type EntryKind =
   | "adjustment"
   | "clearing";
 
-/** One ledger entry from the account's view. */
 export interface Entry {
   /** A uuid (UUIDv7): later entries have greater ones. */
   entryId: string;
@@ -49,7 +48,6 @@ export interface Entry {
   note: string | undefined;
 }
 
-/** An entry of an exported statement. */
 export interface StatementRow extends Entry {
   /** ISO 8601 with microseconds, UTC. */
   time: string;
@@ -59,7 +57,6 @@ export interface StatementRow extends Entry {
   keyName: string | undefined;
 }
 
-/** A consistent snapshot of a statement. */
 export interface StatementExport {
   /** Balance before the first row and its time; undefined when the statement is complete. */
   opening: { balance: MicroUsd; time: string } | undefined;

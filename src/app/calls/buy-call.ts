@@ -1,19 +1,17 @@
-import type { CallContext } from "../../domain/calls/call-context.ts";
-import { withChoice } from "../../domain/calls/fingerprint.ts";
+import { type CallContext, withChoice } from "../../domain/calls/call-context.ts";
 import { newId } from "../../domain/core/ids.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { inSpan, type Span } from "../../domain/core/span.ts";
-import type { Quote, Quotes } from "../../domain/payments/quote.ts";
+import { type Quote, type Quotes, stepIdOf } from "../../domain/payments/quote.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { creditExtraPayment, payQuote, type Buyer } from "../payments/pay-quote.ts";
-import type { IdentifiedPayment } from "../payments/payment-method.ts";
-import type { PaymentMethods } from "../payments/payment-methods.ts";
-import { authorizeCall } from "./authorize-call.ts";
-import type { ToolCallResult } from "./call-tool.ts";
-import { requirePriceWithinLimit } from "./key-limits.ts";
-import type { CallAuthorization, Ledger } from "./ledger.ts";
-import { lookUpPriorOutcome, NO_PRIOR } from "./prior-outcome.ts";
-import { runAndCapture, type RunDeps } from "./run-and-capture.ts";
+import type { IdentifiedPayment, PaymentMethods, CallPayment } from "../payments/payment-methods.ts";
+import { type ToolCallResult, runAndCapture, type RunDeps } from "./run-and-capture.ts";
+import { requirePriceWithinLimit, limitError, insufficientFunds, priorCallError } from "./refusals.ts";
+import type { CallAuthorization, Ledger, AuthorizeResult, PriorQuery } from "./ledger.ts";
+import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
+import type { Receipt } from "../../domain/calls/receipt.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 
 export interface BuyDeps extends RunDeps {
   readonly ledger: Ledger;
@@ -37,7 +35,6 @@ export interface PreparedToolCall {
   readonly receivedAt: number;
 }
 
-/** Who buys a call. */
 export interface CallBuyer extends Buyer {
   /** Whether the caller's account exists: otherwise nothing was bought with it. */
   readonly exists: boolean;
@@ -124,4 +121,92 @@ async function authorizePurchase(
   const authorized = await authorizeCall(deps, tool, authorization, quotedFingerprint);
   if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
   return { authorization, holder };
+}
+
+interface AuthorizeDeps {
+  readonly ledger: Ledger;
+  readonly quotes: Pick<Quotes, "issue">;
+  readonly unpaidWork: Pick<UnpaidWork, "requireAllowance">;
+}
+
+/** Started: run, claim and hold are stored. Replay: the same call was charged before. */
+type Authorized = Extract<AuthorizeResult, { kind: "started" | "replay" }>;
+
+/**
+ * Claims the call and holds its price.
+ * @param quotedFingerprint fingerprint for a quote
+ * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
+ */
+async function authorizeCall(
+  deps: AuthorizeDeps,
+  tool: Tool,
+  call: CallAuthorization,
+  quotedFingerprint: Buffer,
+): Promise<Authorized> {
+  const { accountId, price, payment } = call;
+  // With a claim the ledger may have the result, so the ledger is queried first.
+  if (call.idempotencyKey === undefined && !payment) requireAllowance(deps.unpaidWork, tool, accountId);
+  const answer = await deps.ledger.authorize(call);
+  switch (answer.kind) {
+    case "started":
+      return answer;
+    case "replay":
+      // The call was charged while this payment was verified: it is credited to the balance.
+      if (payment?.transfer && answer.receipt?.txSignature !== payment.reference)
+        await deps.ledger.credit(accountId, payment.transfer);
+      return answer;
+    case "insufficient": {
+      // A call that would be refused gets no quote.
+      if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);
+      const { name, metered = false } = tool;
+      const short = { tool: name, price, metered, balance: answer.balance, proved: payment !== undefined };
+      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, quotedFingerprint));
+    }
+    case "capped":
+    case "excluded":
+      throw limitError(tool.name, price, answer);
+    default:
+      throw await priorCallError(deps.ledger, accountId, answer);
+  }
+}
+
+/** Outcome of an earlier call with the same key or proof. */
+type PriorLookup =
+  | { readonly kind: "none"; readonly payment: undefined; readonly idempotencyKey: undefined }
+  | { readonly kind: "replay"; readonly result: JsonObject; readonly receipt: Receipt | undefined }
+  /**
+   * The payment was credited for this call, which then failed: it runs again under the key of that attempt.
+   */
+  | {
+      readonly kind: "credited";
+      readonly payment: CallPayment;
+      readonly idempotencyKey: string | undefined;
+    };
+
+const NO_PRIOR: PriorLookup = { kind: "none", payment: undefined, idempotencyKey: undefined };
+
+/**
+ * Looks up the outcome of an earlier call before expiry, relay and chain are checked. Writes nothing.
+ * Without a proof the ledger finds the outcome when it authorizes the call.
+ * @throws ToolgateError when the earlier call rules this one out
+ */
+async function lookUpPriorOutcome(
+  ledger: Pick<Ledger, "findPrior" | "balance">,
+  claim: Omit<PriorQuery, "network" | "reference" | "quoteId">,
+  identified: IdentifiedPayment | undefined,
+): Promise<PriorLookup> {
+  if (!identified) return NO_PRIOR;
+  const { network, reference, quoteId } = identified;
+  const prior = await ledger.findPrior({ ...claim, network, reference, quoteId });
+  if (!prior) return NO_PRIOR;
+  switch (prior.kind) {
+    case "replay":
+      return prior;
+    case "credited": {
+      const payment = { network, reference, quoteId, stepId: stepIdOf(quoteId), transfer: undefined };
+      return { kind: "credited", payment, idempotencyKey: prior.idempotencyKey };
+    }
+    default:
+      throw await priorCallError(ledger, claim.accountId, prior);
+  }
 }

@@ -1,23 +1,16 @@
 import { OTHER } from "../operations/request-record.ts";
-import type { CallContext } from "../../domain/calls/call-context.ts";
-import { fingerprint, withChoice } from "../../domain/calls/fingerprint.ts";
-import type { Caller } from "../../domain/accounts/caller.ts";
-import { walletCaller } from "../../domain/accounts/wallet-caller.ts";
+import { type CallContext, fingerprint, withChoice } from "../../domain/calls/call-context.ts";
+import { type Caller, walletCaller } from "../../domain/accounts/caller.ts";
 import { malformedProof, ToolgateError } from "../../domain/core/errors.ts";
 import { displayUsd } from "../../domain/core/money.ts";
 import { ANY_WALLET } from "../../domain/payments/quote.ts";
 import type { Proof } from "../../domain/payments/proof.ts";
-import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
-import { paymentRefused } from "../payments/payment-refused.ts";
+import type { WalletAccounts } from "../accounts/accounts.ts";
+import { paymentRefused } from "../payments/payment-methods.ts";
 import { buyCall, type CallBuyer, type PreparedToolCall } from "./buy-call.ts";
-import {
-  callTool,
-  idempotencyKeyOf,
-  type CallToolDeps,
-  type ToolCall,
-  type ToolCallResult,
-} from "./call-tool.ts";
-import { PaymentRequiredError } from "./payment-required-error.ts";
+import { callTool, idempotencyKeyOf, type CallToolDeps, type ToolCall } from "./call-tool.ts";
+import type { ToolCallResult } from "./run-and-capture.ts";
+import { PaymentRequiredError } from "./call-errors.ts";
 
 export interface WalletCallDeps extends CallToolDeps {
   readonly wallets: WalletAccounts;
@@ -51,19 +44,25 @@ export async function callByWallet(
   if (caller) return callFromBalance(deps, call, { ...context, caller });
   if (!tool.billable) throw freeTool(tool.name);
   const prepared = tool.prepare(call.params);
-  const print = fingerprint(tool.name, call.params);
+  const callFingerprint = fingerprint(tool.name, call.params);
   const proof = deps.payments.parse(call);
   if (!proof) {
     const { price } = prepared;
     const costs = `costs ${tool.metered ? "at most " : ""}${displayUsd(price)}`;
     throw new PaymentRequiredError(
       tool.name,
-      deps.quotes.issue(ANY_WALLET, price, withChoice(print, prepared.choice?.name)),
+      deps.quotes.issue(ANY_WALLET, price, withChoice(callFingerprint, prepared.choice?.name)),
       `This call ${costs}: pay it with x402 and repeat the request with PAYMENT-SIGNATURE` +
         (tool.metered ? ". What the call does not use stays on the balance of your wallet's account" : ""),
     );
   }
-  const known = { tool, prepared, fingerprint: print, receivedAt, configVersion: catalogue.version };
+  const known = {
+    tool,
+    prepared,
+    fingerprint: callFingerprint,
+    receivedAt,
+    configVersion: catalogue.version,
+  };
   catalogue.startCall();
   try {
     return await callByPayment(
@@ -111,8 +110,8 @@ async function callFromBalance(
     return await callTool(deps, call, context);
   } catch (error) {
     if (!(error instanceof PaymentRequiredError)) throw error;
-    const { price, fingerprint: print } = error.quote;
-    throw new PaymentRequiredError(error.tool, deps.quotes.issue(ANY_WALLET, price, print), error.message);
+    const { price, fingerprint: quoted } = error.quote;
+    throw new PaymentRequiredError(error.tool, deps.quotes.issue(ANY_WALLET, price, quoted), error.message);
   }
 }
 

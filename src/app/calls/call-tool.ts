@@ -1,6 +1,4 @@
-import { fingerprint } from "../../domain/calls/fingerprint.ts";
-import type { CallContext } from "../../domain/calls/call-context.ts";
-import type { Receipt } from "../../domain/calls/receipt.ts";
+import { fingerprint, type CallContext } from "../../domain/calls/call-context.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { inSpan } from "../../domain/core/span.ts";
@@ -9,8 +7,8 @@ import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { OTHER } from "../operations/request-record.ts";
 import { buyCall, type BuyDeps, type PreparedToolCall } from "./buy-call.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { requireToolAccess } from "./key-limits.ts";
-import { toolAttributes } from "./run-and-capture.ts";
+import { requireToolAccess } from "./refusals.ts";
+import { toolAttributes, type ToolCallResult } from "./run-and-capture.ts";
 
 /** A call as any transport receives it. */
 export interface ToolCall extends ProofCarriers {
@@ -21,12 +19,6 @@ export interface ToolCall extends ProofCarriers {
   readonly idempotencyKey: string | undefined;
 }
 
-export interface ToolCallResult {
-  readonly result: JsonObject;
-  /** Undefined for a free call. */
-  readonly receipt: Receipt | undefined;
-}
-
 export interface CallToolDeps extends BuyDeps {
   readonly catalogue: Catalogue;
 }
@@ -34,7 +26,7 @@ export interface CallToolDeps extends BuyDeps {
 /**
  * The one path of a tool call: resolve the tool, check limits, identify the proof, look up the prior outcome,
  * settle the payment, authorize, run, capture.
- * Checks run in the order of docs/reference/decisions.md, "order of checks".
+ * Checks run in the order of docs/reference/errors.md, "Order of checks".
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
 export function callTool(
@@ -74,7 +66,7 @@ function callFreely(
   prepared: PreparedCall,
   { caller, signal, progress, record }: CallContext,
 ): ToolCallResult | Promise<ToolCallResult> {
-  // A tool that answers at once has no step: the request's says as much.
+  // Synchronous tools get no span of their own.
   const span = record?.span?.sampled
     ? record.span.child(`execute_tool ${tool.name}`, toolAttributes(tool))
     : undefined;
@@ -104,11 +96,11 @@ async function callOnce(
   const idempotencyKey = idempotencyKeyOf(call, proof);
   const identified = proof && (await deps.payments.identify(proof));
   const quote = identified && (await deps.quotes.find(identified.quoteId));
-  const print = fingerprint(tool.name, form === undefined ? params : { [form]: params });
+  const callFingerprint = fingerprint(tool.name, form === undefined ? params : { [form]: params });
   const identifiedCall = {
     tool,
     prepared,
-    fingerprint: print,
+    fingerprint: callFingerprint,
     configVersion,
     idempotencyKey,
     identified,

@@ -1,8 +1,10 @@
-import type { Receipt, ReceiptStatus } from "../../domain/calls/receipt.ts";
-import type { CallOutcome, Run, RunStatus } from "../../domain/calls/run.ts";
+import type { Receipt, ReceiptStatus, CallOutcome, Run, RunStatus } from "../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Page } from "../../domain/core/page.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import type { Quotes } from "../../domain/payments/quote.ts";
+import { parseRecord, type SearchedRecord } from "../operations/request-timeline.ts";
 
 export interface PageQuery<Status> {
   accountId: string;
@@ -39,7 +41,6 @@ export interface Runs {
   find(accountId: string, runId: string): Promise<Run | undefined>;
 }
 
-/** A payment as the ledger stores it. */
 export interface ChainPayment {
   /** Base58. */
   txSignature: string;
@@ -52,7 +53,7 @@ export interface ChainPayment {
 }
 
 /** The key that made the call; undefined when it was not recorded. */
-export interface CallingKey {
+interface CallingKey {
   keyId: string;
   name: string;
 }
@@ -80,4 +81,41 @@ export interface History {
   callsOf(accountId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, CallInfo>>;
   ofRun(accountId: string, runId: string): Promise<RunDetails | undefined>;
   ofReceipt(accountId: string, receiptId: string): Promise<(RunDetails & { receipt: Receipt }) | undefined>;
+}
+
+export interface OwnRecord {
+  readonly kind: "run" | "receipt" | "deposit" | "key" | "request";
+  readonly id: string;
+  /** Tool of the call, or name of the key; empty for a deposit. */
+  readonly title: string;
+  readonly createdAt: Date;
+}
+
+/** Reads records of one account only. */
+export interface OwnRecordQueries {
+  /** At most 20. */
+  find(accountId: string, record: SearchedRecord): Promise<OwnRecord[]>;
+}
+
+/** Finds the records of an account by their identifiers. */
+export class OwnRecords {
+  readonly #queries: OwnRecordQueries;
+  readonly #quotes: Pick<Quotes, "open">;
+
+  constructor(queries: OwnRecordQueries, quotes: Pick<Quotes, "open">) {
+    this.#queries = queries;
+    this.#quotes = quotes;
+  }
+
+  /** Returns the records that the text names or that belong to it; none for text of another kind. */
+  async find(accountId: string, text: string): Promise<OwnRecord[]> {
+    let record: SearchedRecord;
+    try {
+      record = parseRecord(text.trim(), this.#quotes);
+    } catch (error) {
+      if (error instanceof ToolgateError) return [];
+      throw error;
+    }
+    return this.#queries.find(accountId, record);
+  }
 }

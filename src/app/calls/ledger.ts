@@ -1,12 +1,11 @@
 import type { ExceededLimit } from "../../domain/accounts/budget.ts";
-import type { Receipt } from "../../domain/calls/receipt.ts";
-import type { RunError } from "../../domain/calls/run.ts";
+import type { Receipt, RunError } from "../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Span } from "../../domain/core/span.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ModelUse } from "../../domain/tools/tool.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
-import type { CallPayment, PaymentCredits } from "../payments/verified-transfer.ts";
+import type { CallPayment, PaymentCredits } from "../payments/payment-methods.ts";
 
 /** A call to authorize: claim and hold in one transaction. */
 export interface CallAuthorization {
@@ -14,14 +13,14 @@ export interface CallAuthorization {
   keyId: string;
   /** Whether budgets count the call, if the balance pays, as of {@link limitsVersion}. */
   budgeted: boolean;
-  /** Version of the account's limits that the key's were read at. */
+  /** Limits version that the key was authenticated with. */
   limitsVersion: number;
   /** A new `run_…`, used unless the call is a repeat. */
   runId: string;
   /** The request that starts the run: `req_…`, or as a trusted proxy named it. */
   requestId: string;
   tool: string;
-  /** 32 bytes, see domain/calls/fingerprint.ts. */
+  /** 32 bytes, see domain/calls/call-context.ts. */
   fingerprint: Buffer;
   /** 0n for a free call. */
   price: MicroUsd;
@@ -124,7 +123,6 @@ export type RunEndResult =
 
 /** The ledger: the only place where money moves. */
 export interface Ledger extends PaymentCredits {
-  /** Finds an earlier call with the key or payment. */
   findPrior(query: PriorQuery): Promise<PriorOutcome>;
   /** Claims key and payment, credits the payment, holds the price and creates the run, atomically. */
   authorize(call: CallAuthorization): Promise<AuthorizeResult>;

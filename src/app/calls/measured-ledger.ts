@@ -1,9 +1,8 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import type { VerifiedTransfer } from "../payments/verified-transfer.ts";
+import type { VerifiedTransfer } from "../payments/payment-methods.ts";
 import type { AuthorizeResult, CallAuthorization, Ledger, RunEndResult } from "./ledger.ts";
 
-/** Results of authorize that leave a new payment of the call uncredited. */
 const UNCREDITED: ReadonlySet<AuthorizeResult["kind"]> = new Set([
   "replay",
   "in_progress",

@@ -2,7 +2,7 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolCall } from "./call-tool.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { limitError, requirePriceWithinLimit, requireToolAccess } from "./key-limits.ts";
+import { limitError, requirePriceWithinLimit, requireToolAccess } from "./refusals.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface PriceCallDeps {

@@ -1,11 +1,13 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
-import { PaymentRequiredError } from "./payment-required-error.ts";
-import type { AuthorizeResult, Ledger, LimitRefusal } from "./ledger.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
+import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
+import { PaymentRequiredError, LimitReachedError } from "./call-errors.ts";
+import type { AuthorizeResult, Ledger, LimitRefusal } from "./ledger.ts";
 
 /** A refusal because of an earlier call or payment. */
-export type PriorRefusal = Exclude<
+type PriorRefusal = Exclude<
   AuthorizeResult,
   { kind: "started" | "insufficient" | LimitRefusal["kind"] | "replay" }
 >;
@@ -60,7 +62,7 @@ export async function priorCallError(
 }
 
 /** A call whose price exceeds the balance. */
-export interface UnaffordableCall {
+interface UnaffordableCall {
   readonly tool: string;
   /** Micro-USD. */
   readonly price: MicroUsd;
@@ -68,7 +70,6 @@ export interface UnaffordableCall {
   readonly metered: boolean;
   /** Micro-USD, including the payment sent with the call. */
   readonly balance: MicroUsd;
-  /** Whether the call has a proof. */
   readonly proved: boolean;
 }
 
@@ -108,4 +109,37 @@ export function insufficientFunds(
 
 function invalid(reason: string): ToolgateError {
   return new ToolgateError("INVALID_PAYMENT", `payment verification failed: ${reason}`);
+}
+
+/** Checks the key's scopes and tools. Applies to free calls too. @throws ToolgateError FORBIDDEN */
+export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
+  if (scope !== undefined && !caller.scopes.has(scope))
+    throw forbidden(`the API key lacks the scope ${scope}, which ${name} needs; use a key that has it`);
+  if (!allowsTool(caller, name)) {
+    const tools = [...(caller.limits?.tools ?? [])].join(", ");
+    throw forbidden(`the API key is limited to the tools ${tools}; use a key that may call ${name}`);
+  }
+}
+
+/**
+ * Checks the key's limit per call, for every payment method.
+ * @param price micro-USD
+ * @throws LimitReachedError
+ */
+export function requirePriceWithinLimit(tool: string, { limits }: Caller, price: MicroUsd): void {
+  const limit = limits?.perCall;
+  if (limit === undefined || price <= limit) return;
+  const counted = { group: undefined, spent: 0n, resetsAt: undefined, reported: true };
+  throw new LimitReachedError(tool, price, { period: "call", limit, ...counted });
+}
+
+/** The error of a call that the ledger refused. Limits may have changed since the key was authenticated. */
+export function limitError(tool: string, price: MicroUsd, refusal: LimitRefusal): ToolgateError {
+  return refusal.kind === "capped"
+    ? new LimitReachedError(tool, price, refusal.limit)
+    : forbidden(`the API key may no longer call ${tool}; use a key that may`);
+}
+
+function forbidden(message: string): ToolgateError {
+  return new ToolgateError("FORBIDDEN", message);
 }

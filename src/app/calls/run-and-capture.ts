@@ -1,18 +1,23 @@
-import type { Cell } from "../../domain/core/cell.ts";
+import { type Cell, newId } from "../../domain/core/ids.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { inSpan, type Span, type SpanAttributes } from "../../domain/core/span.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { newId } from "../../domain/core/ids.ts";
-import { chargeOf } from "../../domain/calls/charge.ts";
+import { chargeOf, type Receipt } from "../../domain/calls/receipt.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { ModelUse, PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
-import { claimDigest } from "./claim-digest.ts";
 import type { CallAuthorization, FailedRun, Ledger } from "./ledger.ts";
-import { PaymentCreditedError } from "./payment-credited-error.ts";
+import { PaymentCreditedError } from "./call-errors.ts";
 import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
+import { createHmac } from "node:crypto";
+import type { PaymentId } from "../../domain/payments/payment-id.ts";
+
+export interface ToolCallResult {
+  readonly result: JsonObject;
+  /** Undefined for a free call. */
+  readonly receipt: Receipt | undefined;
+}
 
 export interface RunDeps {
   readonly unpaidWork: Pick<UnpaidWork, "requireAllowance" | "charged" | "failed">;
@@ -152,4 +157,24 @@ function notStored(failure: ToolgateError, problem: unknown): ToolgateError {
 function endOf(runId: string, { code, message }: ToolgateError): FailedRun {
   const error = { code, message };
   return code === "CANCELLED" ? { runId, outcome: "cancelled", error } : { runId, outcome: "failed", error };
+}
+
+/** Identifies a claim: the caller's idempotency key or, without one, its payment. */
+export interface Claim {
+  readonly accountId: string;
+  readonly idempotencyKey: string | undefined;
+  readonly payment: PaymentId | undefined;
+  /** Fingerprint of tool and params, 32 bytes. */
+  readonly fingerprint: Buffer;
+}
+
+/**
+ * Returns an identifier of the claim for upstream servers: equal for each run of one claim, and without the
+ * caller's own key in it. Undefined when the call claims nothing.
+ */
+export function claimDigest({ accountId, idempotencyKey, payment, fingerprint }: Claim): string | undefined {
+  const paid = payment && `pay:${payment.network}:${payment.reference}`;
+  const claim = idempotencyKey === undefined ? paid : `key:${idempotencyKey}`;
+  if (claim === undefined) return undefined;
+  return createHmac("sha256", accountId).update(fingerprint).update(claim).digest("base64url");
 }

@@ -52,7 +52,6 @@ export class UnpaidWork {
     );
   }
 
-  /** Records a charged call. */
   charged(accountId: string, tool: string): void {
     const pair = `${accountId} ${tool}`;
     this.#charged.set(pair, (this.#charged.get(pair) ?? 0) + 1);

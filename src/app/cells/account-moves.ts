@@ -1,6 +1,6 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
+import { ToolgateError } from "../../domain/core/errors.ts";
 
-/** What an account takes along. */
 export interface AccountContents {
   /** Settings, keys, their limits: JSON that only the cells' ledgers read. */
   readonly rows: string;
@@ -15,13 +15,13 @@ export interface MovedWebhook {
   readonly types: readonly string[];
   /** Why nothing is sent; undefined: it is enabled. */
   readonly disabled: string | undefined;
+  readonly verified: boolean;
   readonly secret: string;
   /** Signs too until then. */
   readonly oldSecret: { readonly secret: string; readonly until: Date } | undefined;
   readonly createdAt: Date;
 }
 
-/** An account as one cell knows it. */
 export interface CellAccount {
   readonly contents: AccountContents;
   /** The cell that it has moved to; undefined: it is here. */
@@ -62,7 +62,6 @@ export interface AnswerPage {
 
 /** One cell's part in moves of accounts. Everything may be repeated after a lost response. */
 export interface AccountMoves {
-  /** Number of the cell. */
   readonly cell: number;
   /** Returns undefined for an unknown account. */
   find(accountId: string): Promise<CellAccount | undefined>;
@@ -93,4 +92,98 @@ export interface AccountMoves {
   noteArrival(reference: string, accountId: string): Promise<void>;
   /** Accounts that have moved, and have got money since or have not arrived. */
   unfinished(): Promise<{ readonly accountId: string; readonly to: number }[]>;
+}
+
+interface MoveDeps {
+  readonly from: AccountMoves;
+  readonly to: AccountMoves;
+  /** Returns a new uuid. */
+  readonly newReference: () => string;
+  /** Waits before running calls are counted again. */
+  readonly pause: () => Promise<void>;
+  /** Whether to wait longer for running calls. */
+  readonly mayWait: () => boolean;
+}
+
+export interface MovedAccount {
+  readonly accountId: string;
+  /** What arrived now, micro-USD. */
+  readonly amount: MicroUsd;
+}
+
+/**
+ * Moves an account to another cell: copies stored answers, stops its calls, waits for running ones, books its
+ * balance out, copies the answers since, books it in. Repeated after a crash, it continues where it ended;
+ * repeated later, it sends what has reached the account in its former cell since.
+ * @returns undefined if there was nothing to do
+ * @throws ToolgateError
+ */
+export async function moveAccount(deps: MoveDeps, accountId: string): Promise<MovedAccount | undefined> {
+  const { from, to } = deps;
+  const known = await from.find(accountId);
+  if (!known) throw new ToolgateError("NOT_FOUND", `cell ${from.cell} has no account ${accountId}`);
+  let firstRun: string | undefined;
+  if (known.movedTo === undefined) {
+    // What the other cell would refuse must not leave this one.
+    await to.rehearse(known.contents, from.cell);
+    // Most answers are copied while calls go on.
+    firstRun = await from.firstOpenRun(accountId);
+    await copyAnswers(deps, accountId, known.contents);
+    await from.freeze(accountId, true);
+  }
+  let moved: MovedAccount | undefined;
+  for (;;) {
+    const departure = await departed(deps, accountId);
+    if (!departure) return moved;
+    if (!departure.rest) await copyAnswers(deps, accountId, departure.contents, firstRun);
+    const arrivedAs = await to.arrive(departure, from.cell);
+    await from.noteArrival(departure.reference, arrivedAs);
+    moved = { accountId: arrivedAs, amount: (moved?.amount ?? 0n) + departure.amount };
+  }
+}
+
+/** @returns undefined if the account has moved and nothing is left */
+async function departed(deps: MoveDeps, accountId: string): Promise<Departure | undefined> {
+  const { from, to, newReference, pause, mayWait } = deps;
+  for (;;) {
+    const result = await from.depart(accountId, to.cell, newReference());
+    switch (result.kind) {
+      case "departed":
+        return result;
+      case "nothing":
+        return undefined;
+      case "running":
+        if (!mayWait())
+          throw new ToolgateError(
+            "UNAVAILABLE",
+            `calls of ${accountId} are still running; it stays frozen: repeat this, or cancel the move`,
+          );
+        await pause();
+        break;
+      case "elsewhere":
+        throw new ToolgateError(
+          "INVALID_REQUEST",
+          `account: ${accountId} has left cell ${from.cell} for cell ${result.cell}; move it there first`,
+        );
+      default:
+        throw new ToolgateError("INVALID_REQUEST", `account: ${accountId} is not frozen any more; repeat`);
+    }
+  }
+}
+
+async function copyAnswers(
+  { from, to }: MoveDeps,
+  accountId: string,
+  contents: AccountContents,
+  firstRun?: string,
+): Promise<void> {
+  for (let since: string | undefined = ""; since !== undefined;) {
+    const { answers, next }: Awaited<ReturnType<AccountMoves["answers"]>> = await from.answers(
+      accountId,
+      since,
+      firstRun,
+    );
+    await to.addAnswers(contents, answers);
+    since = next;
+  }
 }

@@ -1,7 +1,6 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { AuditFinding } from "../operations/audit.ts";
 
-/** One side of a move between cells. */
 export interface MoveSide {
   /** Reference of its clearing entries. */
   readonly reference: string;
@@ -24,7 +23,6 @@ export interface CellFigures {
   /** Of the slowest standby, ms; undefined without one, and where the role may not see it. */
   readonly lagMs: number | undefined;
   readonly accounts: number;
-  /** Accounts that have moved away. */
   readonly moved: number;
   /** Moves to finish, and accounts with money that reached them after they moved. */
   readonly unfinished: number;
@@ -36,7 +34,6 @@ export interface CellFigures {
   readonly clearing: MicroUsd;
 }
 
-/** Reads of one cell, for checks over all of them. */
 export interface CellReports {
   figures(): Promise<CellFigures>;
   arrivals(): Promise<MoveSide[]>;

@@ -6,8 +6,7 @@ import { depositMemo, parseMemo } from "../../domain/payments/memo.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Quote, Quotes } from "../../domain/payments/quote.ts";
 import type { DepositTracker, TrackedDeposit } from "./deposit-tracker.ts";
-import type { Deposits } from "./deposits.ts";
-import type { ReadSignedPayment, WalletPayments } from "./wallet-payments.ts";
+import type { Deposits, ReadSignedPayment, WalletPayments } from "./deposits.ts";
 import type { Page } from "../../domain/core/page.ts";
 
 /** Limit of uncredited deposits that an account created within a day. */
@@ -23,7 +22,6 @@ export interface AccountDepositsDeps {
   readonly memoPrefix: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** Number of the cell. */
   readonly cell?: number;
 }
 

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Metrics } from "../operations/metrics.ts";
 import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
-import { JobRunner } from "./job-runner.ts";
 import type { Log } from "../../domain/core/log.ts";
-import type { JobRuns } from "./job-runs.ts";
-import type { Job } from "./job.ts";
+import { JobRunner } from "./job-runner.ts";
+import type { JobRuns, Job } from "./job.ts";
 
 /**
  * Duration of the leader lease, ms. With one heartbeat before and after it, a dead leader is replaced
@@ -21,11 +20,10 @@ const HEARTBEAT_MS = 3_000;
 /** How long a shutdown waits for aborted runs and for the release of the lease, ms. */
 const SHUTDOWN_MS = 1_000;
 
-export interface BackgroundWorkerOptions {
+interface BackgroundWorkerOptions {
   readonly leadership: Pick<TreasuryLedger, "acquireLeadership" | "releaseLeadership">;
   /** Jobs of the leader only. */
   readonly leaderJobs: readonly Job[];
-  /** Jobs of every instance. */
   readonly instanceJobs: readonly Job[];
   readonly metrics: Metrics;
   readonly log: Log;
@@ -138,4 +136,22 @@ export class BackgroundWorker {
 async function pause(ms: number, stop: AbortSignal): Promise<boolean> {
   if (ms > 0) await delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
   return !stop.aborted;
+}
+
+const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
+
+/** Counts the calls of complete quarters of an hour. */
+export function usageJob(count: (signal: AbortSignal) => Promise<void>): Job {
+  return { name: "usage", afterMs: MINUTE_MS, everyMs: MINUTE_MS, limitMs: 10 * MINUTE_MS, run: count };
+}
+
+/** Makes the partitions of runs and receipts a month ahead. */
+export function partitionsJob(makePartitions: () => Promise<void>): Job {
+  return {
+    name: "partitions",
+    afterMs: MINUTE_MS,
+    everyMs: HOUR_MS,
+    limitMs: MINUTE_MS,
+    run: makePartitions,
+  };
 }

@@ -2,8 +2,7 @@ import { Lru } from "../../domain/core/lru.ts";
 import { formatUsdc } from "../../domain/core/money.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { NetworkFinality } from "../payments/payment-methods.ts";
-import type { FinalityStatus, UnfinalizedPayment } from "../treasury/treasury-chain.ts";
-import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
+import type { FinalityStatus, UnfinalizedPayment, TreasuryLedger } from "../treasury/treasury-ledger.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
 

@@ -1,8 +1,7 @@
 import type { Metrics } from "../operations/metrics.ts";
 import type { Log } from "../../domain/core/log.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { JobRuns } from "./job-runs.ts";
-import type { JobName } from "./job.ts";
+import type { JobRuns, JobName } from "./job.ts";
 
 export interface JobRunnerOptions {
   readonly metrics: Metrics;

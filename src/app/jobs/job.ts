@@ -1,3 +1,36 @@
+export interface EndedJob {
+  readonly name: JobName;
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+  /** Interval between runs, ms. */
+  readonly everyMs: number;
+  /** Undefined: it succeeded. */
+  readonly failure: string | undefined;
+}
+
+/** The last run of a job on any instance. */
+export interface JobState extends Omit<EndedJob, "name"> {
+  readonly name: string;
+  /** A UUID. */
+  readonly instance: string;
+  /** Failures in a row. */
+  readonly failures: bigint;
+  readonly succeededAt: Date | undefined;
+}
+
+export interface JobOverview {
+  /** By name. */
+  readonly jobs: readonly JobState[];
+  /** Undefined: no instance leads. */
+  readonly leader: { readonly instance: string; readonly until: Date } | undefined;
+  readonly instance: string;
+}
+
+export interface JobRuns {
+  record(run: EndedJob): Promise<void>;
+  overview(): Promise<JobOverview>;
+}
+
 /** Values of the label `work` of toolgate_keeper_failures_total. */
 export type JobName =
   | "lead"
@@ -16,7 +49,6 @@ export type JobName =
   | "webhook_secrets"
   | "expiring_keys";
 
-/** A recurring job. */
 export interface Job {
   readonly name: JobName;
   /** Delay before the first run, ms. */

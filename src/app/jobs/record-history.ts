@@ -1,13 +1,18 @@
 import { Lru } from "../../domain/core/lru.ts";
-import { parseMemo } from "../../domain/payments/memo.ts";
-import type { MicroUsd } from "../../domain/core/money.ts";
+import { parseMemo, otherCellIn } from "../../domain/payments/memo.ts";
+import { type MicroUsd, formatUsdc } from "../../domain/core/money.ts";
 import { ANY_WALLET, type Quotes } from "../../domain/payments/quote.ts";
-import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
+import type { WalletAccounts } from "../accounts/accounts.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import type { HistoryEntry, Movement, TreasuryChain } from "../treasury/treasury-chain.ts";
-import type { AttributedMovement, RecordResult, TreasuryLedger } from "../treasury/treasury-ledger.ts";
-import { reportRecorded } from "./report-recorded.ts";
+import type {
+  HistoryEntry,
+  Movement,
+  TreasuryChain,
+  AttributedMovement,
+  RecordResult,
+  TreasuryLedger,
+} from "../treasury/treasury-ledger.ts";
 import type { Log } from "../../domain/core/log.ts";
 
 /** Transactions fetched concurrently. */
@@ -28,7 +33,6 @@ export interface RecordDeps {
   readonly memoPrefix: string;
   /** Transactions that need no further check: recorded, or without effect on the treasury. */
   readonly settled: SettledTransactions;
-  /** Number of our cell. */
   readonly cell?: number;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -174,4 +178,48 @@ async function recordOne(deps: RecordDeps, movement: AttributedMovement): Promis
 function valueOf(outcome: PromiseSettledResult<AttributedMovement> | undefined): AttributedMovement {
   if (outcome?.status === "fulfilled") return outcome.value;
   throw outcome?.reason;
+}
+
+/** Updates metrics and logs events for operators. */
+function reportRecorded(
+  { metrics, log, cell = 0 }: { metrics: Metrics; log: Log; cell?: number },
+  movement: AttributedMovement,
+  recorded: RecordResult,
+): void {
+  const { txSignature, change, attribution, memos } = movement;
+  const details = { tx_signature: txSignature, amount_usdc: formatUsdc(change) };
+  switch (recorded) {
+    case "known":
+      return;
+    case "finalized":
+      metrics.count("toolgate_payments_finalized_total");
+      return;
+    case "credited":
+      metrics.count("toolgate_payments_credited_total");
+      log.info(
+        { ...details, account: attribution?.accountId },
+        attribution?.quoteId.startsWith("dep_") ? "credited a deposit" : "credited a payment without a proof",
+      );
+      return;
+    case "suspended":
+      metrics.count("toolgate_payments_suspended_total");
+      log.warn(
+        { ...details, memos, cell: otherCellIn(memos ?? "", cell) },
+        "a transfer names no quote of this gateway and is held in suspense",
+      );
+      return;
+    case "withdrawn":
+      log.info(details, "treasury withdrawal recorded");
+      return;
+    case "reinstated":
+      metrics.count("toolgate_payments_reinstated_total");
+      log.warn(details, "a reversed payment is finalized after all and was reinstated");
+      return;
+    case "mismatch":
+      metrics.count("toolgate_payments_mismatched_total");
+      log.error(
+        details,
+        "a payment was credited with another amount than the chain reports; nothing was changed",
+      );
+  }
 }

@@ -1,20 +1,15 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
-import type { WalletAccounts } from "../accounts/wallet-accounts.ts";
+import type { WalletAccounts } from "../accounts/accounts.ts";
 import type { Audit } from "../operations/audit.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import type { Events } from "../webhooks/webhook-endpoints.ts";
-import type { TreasuryLedger } from "../treasury/treasury-ledger.ts";
+import { type Events, OPERATORS } from "../webhooks/webhook-endpoints.ts";
+import type { TreasuryLedger, TreasuryChain } from "../treasury/treasury-ledger.ts";
 import type { NetworkFinality } from "../payments/payment-methods.ts";
-import type { TreasuryChain } from "../treasury/treasury-chain.ts";
-import { runAudit } from "./run-audit.ts";
-import { reportTreasuryMetrics } from "./treasury-metrics.ts";
 import { FinalityTracker } from "./finality-tracker.ts";
-import { Reconciliation } from "./reconciliation.ts";
+import { Reconciliation, rescanHistory, watchTreasury } from "./reconciliation.ts";
 import { newSettledTransactions } from "./record-history.ts";
-import { rescanHistory } from "./rescan-history.ts";
-import { watchTreasury } from "./watch-treasury.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { Job } from "./job.ts";
 
@@ -31,14 +26,12 @@ export interface TreasuryJobsOptions {
   readonly audit: Audit;
   readonly events: Pick<Events, "addDaily">;
   readonly memoPrefix: string;
-  /** Number of our cell. */
   readonly cell?: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
   /**
-   * WATCH_INTERVAL_MS: interval of the treasury watch. All other intervals except the audit's derive from
-   * it.
+   * WATCH_INTERVAL_MS: interval of the treasury watch. All other intervals except the audit's derive from it.
    */
   readonly watchIntervalMs: number;
   /** AUDIT_INTERVAL_SECONDS; 0 disables the audit. */
@@ -129,4 +122,57 @@ function figuresWork(deps: TreasuryJobsOptions): Job {
 function every(watchIntervalMs: number, intervals: number, mostMs: number): Pick<Job, "afterMs" | "everyMs"> {
   const everyMs = Math.max(watchIntervalMs, Math.min(intervals * watchIntervalMs, mostMs));
   return { afterMs: everyMs, everyMs };
+}
+
+interface AuditDeps {
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly events: Pick<Events, "addDaily">;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Audits the ledger once and reports every violated invariant, to operators' webhooks once a day. */
+export async function runAudit(
+  { audit, clock, events, metrics, log }: AuditDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const findings = await audit(signal);
+  signal.throwIfAborted();
+  for (const { name, description, violations } of findings) {
+    metrics.set("toolgate_audit_violations", Number(violations), { invariant: name });
+    if (violations > 0n) {
+      log.error(
+        { invariant: name, violations: Number(violations) },
+        `the audit found a violation: ${description}`,
+      );
+    }
+  }
+  metrics.set("toolgate_audit_timestamp_seconds", Math.floor(clock.now() / 1_000));
+  for (const { name, description, violations } of findings) {
+    if (violations === 0n) continue;
+    const data = { invariant: name, description, violations: Number(violations) };
+    await events.addDaily(OPERATORS, "audit.violation", data, name);
+  }
+}
+
+interface TreasuryMetricsDeps {
+  readonly chain: Pick<TreasuryChain, "tokenAccount">;
+  readonly ledger: Pick<TreasuryLedger, "installedAt" | "watch" | "suspended">;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** Reports the treasury's metrics. Runs on every instance, so that they exist without a leader. */
+export async function reportTreasuryMetrics(
+  { chain, ledger, clock, metrics }: TreasuryMetricsDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const [watch, suspended] = await Promise.all([ledger.watch(chain.tokenAccount), ledger.suspended()]);
+  // Before the first watch, its age is that of the installation.
+  const checkedAt = watch?.checkedAt ?? (await ledger.installedAt());
+  signal.throwIfAborted();
+  metrics.set("toolgate_watch_age_seconds", Math.max(0, clock.now() - checkedAt.getTime()) / 1_000);
+  metrics.set("toolgate_suspense_transfers", suspended.count);
+  metrics.set("toolgate_suspense_microusd", Number(suspended.amount));
 }

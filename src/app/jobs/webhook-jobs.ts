@@ -1,9 +1,8 @@
 import type { Log } from "../../domain/core/log.ts";
 import type { Job } from "./job.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import type { Events } from "../webhooks/webhook-endpoints.ts";
+import type { Events, WebhookBacklog } from "../webhooks/webhook-endpoints.ts";
 import { WebhookDeliverer, type WebhookDelivererDeps } from "../webhooks/webhook-deliverer.ts";
-import type { WebhookBacklog } from "../webhooks/webhook-queue.ts";
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 

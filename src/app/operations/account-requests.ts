@@ -1,14 +1,72 @@
-import type { Caller } from "../../domain/accounts/caller.ts";
-import { DEFAULT_REQUEST_LOG, type RequestLogSettings } from "../../domain/accounts/request-log.ts";
+import { isJsonObject, type JsonObject } from "../../domain/core/json.ts";
+import { type Caller, DEFAULT_REQUEST_LOG, type RequestLogSettings } from "../../domain/accounts/caller.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
+import type { Page } from "../../domain/core/page.ts";
 import type { Metrics } from "./metrics.ts";
-import { bodyText } from "./request-bodies.ts";
 import type { RequestObserver, RequestRecord, Transport } from "./request-record.ts";
 
-/** A request as its account's log stores it. */
-export interface LoggedRequest {
+/** Largest params and largest result that are stored, characters of JSON. */
+export const MAX_BODY = 16_384;
+
+interface RequestParts {
+  readonly params: JsonObject | undefined;
+  readonly result: JsonObject | undefined;
+  /** Of the error. */
+  readonly message: string | undefined;
+}
+
+export interface RequestBody extends RequestParts {
+  /** Parts that were too large. */
+  readonly omitted: readonly string[];
+}
+
+/** Returns the parts as JSON, without those that are too large; undefined when there is nothing to store. */
+function bodyText({ params, result, message }: RequestParts): string | undefined {
+  if (params === undefined && result === undefined && message === undefined) return undefined;
+  const omitted = Object.entries({ params, result }).flatMap(([name, part]) =>
+    isWithin(part, MAX_BODY) ? [] : [name],
+  );
+  const keep = (name: string, part: JsonObject | undefined) => (omitted.includes(name) ? undefined : part);
+  const body: RequestBody = {
+    params: keep("params", params),
+    result: keep("result", result),
+    message: message?.slice(0, MAX_BODY),
+    omitted,
+  };
+  return JSON.stringify(body);
+}
+
+/** Reads what {@link bodyText} returned. @param text undefined: it cannot be read any more */
+export function bodyOf(text: string | undefined): RequestBody {
+  const parsed: unknown = JSON.parse(text ?? "{}");
+  const { params, result, message, omitted } = isJsonObject(parsed) ? parsed : {};
+  return {
+    params: isJsonObject(params) ? params : undefined,
+    result: isJsonObject(result) ? result : undefined,
+    message: typeof message === "string" ? message : undefined,
+    omitted: Array.isArray(omitted) ? omitted.map(String) : [],
+  };
+}
+
+/** Whether the JSON of a value is about as short as the limit. Reads no more of it than the limit. */
+function isWithin(value: unknown, limit: number): boolean {
+  let left = limit;
+  const read = (part: unknown): void => {
+    left -= typeof part === "string" ? part.length + 2 : 4;
+    if (left < 0 || typeof part !== "object" || part === null) return;
+    for (const [name, member] of Object.entries(part)) {
+      left -= name.length + 3;
+      if (left < 0) return;
+      read(member);
+    }
+  };
+  read(value);
+  return left >= 0;
+}
+
+interface LoggedRequest {
   /** `log_…` */
   readonly id: string;
   readonly accountId: string;
@@ -100,7 +158,6 @@ export class AccountRequests implements RequestObserver {
     return taken;
   }
 
-  /** Counts requests that the log misses. */
   dropped(requests: number, reason: "full" | "database"): void {
     this.#metrics?.count("toolgate_request_log_dropped_total", requests, { reason });
   }
@@ -168,4 +225,45 @@ function refusalOf(
 ): string | undefined {
   if (status < 400 || runId !== undefined) return undefined;
   return `${accountId} ${keyId} ${status} ${code} ${method} ${tool}`;
+}
+
+/** How requests ended: below 400, 402, other statuses below 500, the rest. */
+export type RequestOutcome = "succeeded" | "payment_required" | "refused" | "failed";
+
+/** Selects a page of an account's requests. Undefined members match everything. */
+export interface RequestQuery {
+  readonly accountId: string;
+  /** 1..100 */
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly outcome: RequestOutcome | undefined;
+  readonly tool: string | undefined;
+  /** `key_…` */
+  readonly keyId: string | undefined;
+  /** Inclusive. */
+  readonly from: Date | undefined;
+  /** Exclusive. */
+  readonly to: Date | undefined;
+  readonly minCharged: MicroUsd | undefined;
+}
+
+export interface ListedRequest extends LoggedRequest {
+  readonly keyName: string;
+}
+
+export interface RequestDetails extends ListedRequest {
+  /** Undefined: not stored. Empty: stored, but its secret was retired. */
+  readonly body: RequestBody | undefined;
+}
+
+export interface RequestLogQueries {
+  /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
+  list(query: RequestQuery): Promise<Page<ListedRequest>>;
+  /** @param id `log_…`, or the id of a request: then its latest row */
+  find(accountId: string, id: string): Promise<RequestDetails | undefined>;
+  /** Deletes one request, or all. @param id `log_…`; undefined: all */
+  delete(accountId: string, id: string | undefined): Promise<number>;
+  settings(accountId: string): Promise<RequestLogSettings>;
+  /** Requests that are stored already expire no later than the settings say. */
+  setSettings(accountId: string, settings: RequestLogSettings): Promise<void>;
 }

@@ -1,11 +1,9 @@
 import type { Clock } from "../../domain/core/clock.ts";
 
-/** Result of one audit check. */
 export interface AuditFinding {
   name: string;
   /** The invariant in words. */
   description: string;
-  /** Number of records checked. */
   checked: bigint;
   /** Number of records that violate it. */
   violations: bigint;
@@ -22,14 +20,12 @@ export interface AuditScope {
  */
 export type Audit = (signal?: AbortSignal, scope?: AuditScope) => Promise<AuditFinding[]>;
 
-/** An audit with its last result. */
 export interface CachedAudit {
   readonly audit: Audit;
   /** Undefined before the first audit ends. */
   readonly last: () => LastAudit | undefined;
 }
 
-/** Caches the result of an audit. */
 export function cachedAudit(audit: Audit, clock: Clock): CachedAudit {
   let found: LastAudit | undefined;
   return {
@@ -43,7 +39,6 @@ export function cachedAudit(audit: Audit, clock: Clock): CachedAudit {
 }
 
 export interface LastAudit {
-  /** End of the audit. */
   at: Date;
   findings: readonly AuditFinding[];
 }

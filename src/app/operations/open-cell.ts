@@ -1,4 +1,4 @@
-import { cellOf, type Cell } from "../../domain/core/cell.ts";
+import { cellOf, type Cell } from "../../domain/core/ids.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { Metrics } from "./metrics.ts";

@@ -1,14 +1,18 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
-import { failureReason, type FailedPayment } from "./failed-payments.ts";
-import type { ChainStatus, ChainMonitor } from "./chain-monitor.ts";
+import {
+  failureReason,
+  type FailedPayment,
+  type ChainStatus,
+  type ChainMonitor,
+  type CallMinute,
+  type OperationsQueries,
+} from "./operations-queries.ts";
 import type { LastAudit } from "./audit.ts";
-import type { CallMinute, OperationsQueries } from "./operations-queries.ts";
 import type { OperatorAction, OperatorActionLog } from "./operator-actions.ts";
 import type { Page } from "../../domain/core/page.ts";
-import { TreasuryCheck } from "../treasury/treasury-check.ts";
-import type { TreasuryLedger, WatchState } from "../treasury/treasury-ledger.ts";
+import { TreasuryCheck, type TreasuryLedger, type WatchState } from "../treasury/treasury-ledger.ts";
 
 export interface OperationsDeps {
   readonly chain: ChainMonitor;
@@ -26,7 +30,6 @@ export interface OperationsDeps {
   readonly watchIntervalMs: number;
 }
 
-/** The relay's fee payer and its limits. */
 export interface FeePayerRules {
   readonly address: string;
   /** GASLESS_LOW_LAMPORTS: warning threshold. */
@@ -60,12 +63,10 @@ export type ExplainedFailure = FailedPayment & { reason: string };
 const FRESH_MS = 2_000;
 
 /**
- * Cache time of expensive queries as a multiple of their duration, which bounds their share of the
- * database.
+ * Cache time of expensive queries as a multiple of their duration, which bounds their share of the database.
  */
 const REST = 20;
 
-/** Status and history of the service for operators. */
 export class Operations {
   readonly #deps: OperationsDeps;
   readonly #problem: TreasuryCheck;

@@ -64,7 +64,6 @@ export type ActionName =
   | "webhook.delete"
   | "webhook.rotate";
 
-/** The operator. */
 export interface Actor {
   /** Undefined on the command line. */
   accountId: string | undefined;
@@ -83,7 +82,6 @@ export interface NewAction {
   idempotencyKey: string | undefined;
 }
 
-/** A recorded action. */
 export interface OperatorAction extends Omit<NewAction, "name" | "details" | "idempotencyKey"> {
   /** `act_…` */
   actionId: string;
@@ -104,8 +102,37 @@ export interface OperatorActionLog {
    * recorded
    */
   record(action: NewAction): Promise<string>;
-  /** Records that it failed. */
   recordFailure(actionId: string, failure: string): Promise<void>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
   list(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>>;
+}
+
+/** What a secret does: it seals quotes, signs API keys, or signs x402 offers and receipts. */
+export const KEY_PURPOSES = ["quotes", "api-keys", "receipts"] as const;
+
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
+
+/** A version of a secret, without the secret. */
+export interface SealingKeyVersion {
+  purpose: KeyPurpose;
+  version: number;
+  /** `pending`: used from `activeFrom` on; `active`: used now; `old`: only accepted. */
+  state: "pending" | "active" | "old";
+  activeFrom: Date;
+  createdAt: Date;
+  /** Why it may not be retired; undefined when nothing needs it. */
+  neededFor: string | undefined;
+}
+
+export interface SealingKeyAdmin {
+  /** Newest first, per purpose. */
+  list(purpose: KeyPurpose | undefined): Promise<SealingKeyVersion[]>;
+  /** Adds a version. `now`: it is used at once, also while an instance may not have loaded it. */
+  rotate(rotation: { purpose: KeyPurpose; now: boolean }): Promise<SealingKeyVersion>;
+  /**
+   * Deletes an old version: what it sealed or signed is refused from then on. Returns it.
+   * @throws ToolgateError NOT_FOUND for an unknown version; INVALID_REQUEST when it is not an old one, or is
+   * still needed and `force` is not set
+   */
+  retire(retirement: { purpose: KeyPurpose; version: number; force: boolean }): Promise<SealingKeyVersion>;
 }

@@ -1,5 +1,14 @@
 import type { SelfTestStatus } from "../../domain/tools/sandbox.ts";
-import type { DatabaseState, Health } from "./health.ts";
+
+/** What the database allows: "read-only" on a standby; "old schema" until `migrate` has run. */
+export type DatabaseState = "ok" | "unreachable" | "read-only" | "old schema";
+
+export interface Health {
+  /** Whether calls can be served: {@link state} is "ok". */
+  check(signal: AbortSignal): Promise<boolean>;
+  /** Returns "unreachable" when the signal aborts. */
+  state(signal: AbortSignal): Promise<DatabaseState>;
+}
 
 export type SandboxState = SelfTestStatus | "off";
 
@@ -10,7 +19,6 @@ export interface ConfigState {
   readonly newest: number;
 }
 
-/** The checks of readiness. */
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly database: DatabaseState;

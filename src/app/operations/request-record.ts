@@ -6,7 +6,6 @@ import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolgateError } from "../../domain/core/errors.ts";
 
-/** Where a request arrived. */
 export type Transport = "http" | "openai" | "mcp" | "grpc" | "connect" | "console";
 
 /** The method or tool of a request that names none of ours: callers must not choose the values of labels. */
@@ -32,6 +31,14 @@ export class RequestRecord implements CallRecord {
   charged: MicroUsd = 0n;
   params: JsonObject | undefined = undefined;
   result: JsonObject | undefined = undefined;
+  /** The account or the address whose time it takes; undefined where none is taken. */
+  payer: string | undefined = undefined;
+  /** How many times the time of an address its payer has. */
+  timeShare = 1;
+  /** For how long the event loop did nothing else than this request, CPU ms. */
+  workMs = 0;
+  /** When the part of its work began that is not in {@link workMs} yet. */
+  workSince: number | undefined = undefined;
   toolMs = 0;
   paymentMs = 0;
   /** The outcome's HTTP status on every transport; 499 when the client disconnected. 0 until it is known. */
@@ -85,38 +92,46 @@ export class RequestRecorder {
   readonly #observers: RequestObserver[];
   readonly #clock: Clock;
   readonly #tracer: Tracer | undefined;
+  readonly #continues: boolean;
 
   /**
    * @param clock monotonic, with fractions of a millisecond
    * @param tracer undefined: nothing is traced
+   * @param continues whether a caller's trace is continued; otherwise each request starts its own
    */
-  constructor(observers: readonly RequestObserver[], clock: Clock, tracer?: Tracer) {
+  constructor(observers: readonly RequestObserver[], clock: Clock, tracer?: Tracer, continues = false) {
     this.#observers = [...observers];
     this.#clock = clock;
     this.#tracer = tracer;
+    this.#continues = continues;
   }
 
-  /** Adds an observer. */
   observe(observer: RequestObserver): void {
     this.#observers.push(observer);
   }
 
-  /** @param context of the caller's trace; undefined: the request is not traced */
-  start(transport: Transport, requestId: string, context?: ReceivedHeaders): RequestRecord {
+  /** @param received may name the caller's trace; undefined: the request is not traced */
+  start(transport: Transport, requestId: string, received?: ReceivedHeaders): RequestRecord {
     const record = new RequestRecord(transport, requestId, this.#clock.now());
-    if (this.#tracer && context) record.span = this.#tracer.start(record.startedAt, contextOf(context));
+    if (this.#tracer && received)
+      record.span = this.#tracer.start(record.startedAt, contextOf(this.#continues ? received : {}));
     return record;
+  }
+
+  /** Starts a part of a request that is recorded as one of its own. */
+  startPart({ transport, requestId, span, caller, payer, timeShare }: RequestRecord): RequestRecord {
+    const record = new RequestRecord(transport, requestId, this.#clock.now());
+    if (span) record.span = this.#tracer?.start(record.startedAt, contextOf(span.headers));
+    return Object.assign(record, { caller, payer, timeShare });
   }
 
   /** Continues another trace than the one the request arrived with; its steps start afterwards. */
   continueTrace(record: RequestRecord, context: TraceContext): void {
-    if (record.span && this.#tracer) record.span = this.#tracer.start(record.startedAt, context);
+    if (record.span && this.#tracer && this.#continues)
+      record.span = this.#tracer.start(record.startedAt, context);
   }
 
-  /**
-   * Reports a request, once.
-   * @param status used unless the outcome is known
-   */
+  /** Reports a request, once. @param status used unless the outcome is known */
   end(record: RequestRecord, status: number, bytes = 0): void {
     if (record.ms > 0) return;
     record.ms = this.#clock.now() - record.startedAt;

@@ -15,7 +15,6 @@ const REMEMBERED_ACCOUNTS = 10_000;
 
 export type LookupResult = "payment" | "something" | "nothing";
 
-/** A token bucket. */
 interface Allowance {
   tokens: number;
   at: number;

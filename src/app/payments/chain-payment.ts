@@ -3,10 +3,15 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { parseMemo } from "../../domain/payments/memo.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { stepIdOf, type Quote, type Quotes } from "../../domain/payments/quote.ts";
-import type { VerifiedTransfer } from "./verified-transfer.ts";
-import type { IdentifiedPayment, PaymentAttempt, SettledPayment } from "./payment-method.ts";
-import { paymentRefused } from "./payment-refused.ts";
-import type { PaymentVerifier, PaymentVerdict } from "./payment-verifier.ts";
+import {
+  type VerifiedTransfer,
+  type PaymentVerifier,
+  type PaymentVerdict,
+  paymentRefused,
+  type IdentifiedPayment,
+  type PaymentAttempt,
+  type SettledPayment,
+} from "./payment-methods.ts";
 
 /** Maximum difference between the cluster's clock and ours, ms. */
 const CLUSTER_CLOCK_MS = 60_000;
@@ -23,7 +28,6 @@ export interface ChainPaymentDeps {
   readonly finalizedAbove: MicroUsd;
 }
 
-/** A transfer on Solana. */
 export interface ChainPayment extends IdentifiedPayment {
   readonly stated: StatedPayment;
 }

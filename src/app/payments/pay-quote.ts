@@ -4,10 +4,8 @@ import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { stepIdOf, type Quote } from "../../domain/payments/quote.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
-import type { CallPayment, PaymentCredits } from "./verified-transfer.ts";
-import { paymentRefused } from "./payment-refused.ts";
-import type { IdentifiedPayment } from "./payment-method.ts";
-import type { PaymentMethods } from "./payment-methods.ts";
+import { paymentRefused } from "./payment-methods.ts";
+import type { CallPayment, PaymentCredits, IdentifiedPayment, PaymentMethods } from "./payment-methods.ts";
 
 export interface PayDeps {
   readonly payments: Pick<PaymentMethods, "verify" | "settle">;
@@ -15,9 +13,7 @@ export interface PayDeps {
   readonly clock: Clock;
 }
 
-/** The account that a payment is credited to. */
 export interface Buyer {
-  /** The account in its quotes. */
   readonly quotedTo: string;
   /** Returns the account holder; creates the account of a wallet that has settled its first payment. */
   open(): Promise<Caller>;

@@ -104,10 +104,7 @@ class VersionFiles {
     return true;
   }
 
-  /**
-   * A later version that does not follow from this one means that this number had been used, and its file was
-   * cleared away.
-   */
+  /** A later version that does not follow from this one: the number was used before, its file cleared. */
   async #isInLine({ key, number, id }: Version): Promise<boolean> {
     const [newest = number] = await this.#numbers(hashOf(key));
     if (newest === number) return true;

@@ -1,6 +1,5 @@
 import Plot from "uplot";
-import type { ChartProps } from "../chart.tsx";
-import { seriesAt, tooltip } from "./tooltip.ts";
+import { type ChartProps, seriesAt, tooltip } from "./tooltip.ts";
 
 /** The first series is at the bottom, so it is drawn last, over those that it is added to. */
 export function plotData({ times, series, kind = "bars" }: ChartProps): Plot.AlignedData {
@@ -64,7 +63,6 @@ function seriesColour(place: number, count: number): string {
   return count === 1 ? "--accent" : `--series-${(place % 9) + 1}`;
 }
 
-/** Opens what was clicked. */
 function opening({ series, hrefOf, onOpen }: ChartProps): Plot.Plugin {
   return {
     hooks: {

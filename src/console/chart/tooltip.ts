@@ -1,5 +1,35 @@
 import type Plot from "uplot";
-import type { ChartProps, ChartSeries } from "../chart.tsx";
+
+export interface ChartProps {
+  label: string;
+  /** Oldest first. */
+  times: readonly Date[];
+  /** Stacked from the bottom; lines are not stacked. */
+  series: readonly ChartSeries[];
+  /** Formats a value for the axis and the tooltip. */
+  format: (value: number) => string;
+  /** Formats a time for the axis. */
+  formatTime: (time: Date) => string;
+  /** Formats a time for the tooltip and the table. Default: `formatTime`. */
+  formatFullTime?: (time: Date) => string;
+  /** Address of what a value counts; undefined: none. Also a click on the chart goes there. */
+  hrefOf?: (series: number, time: number) => string | undefined;
+  /** Goes to an address of the console. */
+  onOpen?: (href: string) => void;
+  /** `bars` for totals per interval, `line` for a value over time. */
+  kind?: "bars" | "line";
+  /** Height in pixels, default 200. */
+  height?: number;
+}
+
+/** Values of one tool, key or the like over time. */
+export interface ChartSeries {
+  label: string;
+  /** One per time. Used for drawing only, so numbers may be rounded. */
+  values: readonly number[];
+  /** Exact values for the table. Default: `format` of each value. */
+  texts?: readonly string[];
+}
 
 /** Returns the series of a stack at a height; the top one above it. */
 export function seriesAt(series: readonly ChartSeries[], at: number, value: number): number {
@@ -13,7 +43,6 @@ export function seriesAt(series: readonly ChartSeries[], at: number, value: numb
   return top;
 }
 
-/** Shows the values and the time under the pointer. */
 export function tooltip(props: ChartProps, colours: readonly string[]): Plot.Plugin {
   const tip = document.createElement("div");
   tip.className = "chart-tip";

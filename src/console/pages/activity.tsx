@@ -2,7 +2,6 @@ import { Page } from "../ui/index.ts";
 import { ActivityTabs, useFilter } from "./activity/activity-tabs.tsx";
 import { ExportList } from "./activity/export-list.tsx";
 
-/** Receipts, statement and runs of the account. */
 export function ActivityPage() {
   return (
     <Page title="Activity" actions={<ExportList filter={useFilter()} />}>

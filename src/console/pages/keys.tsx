@@ -3,19 +3,15 @@ import { useSearchParams } from "wouter";
 import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { pluralize } from "../format.ts";
 import { useBlockedHint } from "../session.tsx";
-import { Button, Card, ErrorNote, Page } from "../ui/index.ts";
+import { Button, Card, ErrorNote, Page, SelectField, ActionDialog, showToast } from "../ui/index.ts";
 import { Groups } from "./keys/groups.tsx";
 import { CreateKey, EditKey } from "./keys/key-form.tsx";
 import { isKeyActive } from "./keys/key-state.ts";
 import { KeyTable } from "./keys/key-table.tsx";
 import { NewSecret } from "./keys/new-secret.tsx";
-import { RevokeDialog } from "./keys/revoke-dialog.tsx";
-import { RotateDialog } from "./keys/rotate-dialog.tsx";
 import { useUnsavedSecret } from "../unsaved-secret.ts";
-import { useGroups } from "./keys/use-groups.ts";
-import { useKeys } from "./keys/use-keys.ts";
+import { useGroups, useKeys, useRotateKey, useRevokeKey } from "./keys/use-keys.ts";
 
-/** The account's API keys. */
 export function KeysPage() {
   const keys = useKeys();
   const secret = useUnsavedSecret();
@@ -102,5 +98,74 @@ function KeyTables({
         </div>
       )}
     </>
+  );
+}
+
+const OVERLAPS = [
+  { value: "0", label: "Stops immediately" },
+  { value: "3600", label: "Works for 1 more hour" },
+  { value: "86400", label: "Works for 1 more day" },
+  { value: "604800", label: "Works for 7 more days" },
+] as const;
+
+/** Asks how long the old key keeps working after rotation. */
+function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
+  const [overlap, setOverlap] = useState<string>("86400");
+  const { rotate, error, isPending, reset } = useRotateKey();
+  const close = () => {
+    reset();
+    onClose();
+  };
+  return (
+    <ActionDialog
+      open={use !== undefined}
+      title={`Rotate “${use?.key?.name ?? ""}”`}
+      onClose={close}
+      action="Rotate"
+      busy={isPending}
+      error={error}
+      onAction={() => rotate({ keyId: use?.key?.keyId ?? "", overlapSeconds: Number(overlap) }, close)}
+    >
+      <p>
+        Creates a new key with the same name, permissions and limits. Both keys share the limits per day, per
+        month and in all.
+      </p>
+      <SelectField
+        label="Old key"
+        hint="Allow enough time to replace the old key everywhere"
+        options={OVERLAPS}
+        value={overlap}
+        onChange={({ target }) => setOverlap(target.value)}
+      />
+    </ActionDialog>
+  );
+}
+
+function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
+  const { mutate, error, isPending, reset } = useRevokeKey();
+  const close = () => {
+    reset();
+    onClose();
+  };
+  const onSuccess = () => {
+    showToast(`“${use?.key?.name ?? ""}” revoked`);
+    close();
+  };
+  return (
+    <ActionDialog
+      open={use !== undefined}
+      title={`Revoke “${use?.key?.name ?? ""}”?`}
+      onClose={close}
+      action="Revoke"
+      tone="danger"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate({ keyId: use?.key?.keyId ?? "" }, { onSuccess })}
+    >
+      <p>
+        Requests with <code>{use?.key?.prefix}…</code> are rejected within a second. This cannot be undone.
+        Receipts and runs are kept. To replace the key without downtime, rotate it instead.
+      </p>
+    </ActionDialog>
   );
 }

@@ -1,7 +1,5 @@
 import { Copyable, ExternalLink } from "../ui/index.ts";
-import { accountHref, EXPLORER_NAME, transactionHref } from "./explorer.ts";
 
-/** A transaction signature with a link to the explorer. */
 export function Transaction({ signature }: { signature: string }) {
   return (
     <span className="row">
@@ -12,7 +10,6 @@ export function Transaction({ signature }: { signature: string }) {
   );
 }
 
-/** An address with a link to the explorer. */
 export function Address({ address, label }: { address: string; label: string }) {
   return (
     <span className="row">
@@ -25,4 +22,24 @@ export function Address({ address, label }: { address: string; label: string }) 
 /** Whether the gateway runs a local chain: only then it offers the development wallet. */
 function isLocalChain(): boolean {
   return document.querySelector("meta[name=toolgate-dev-wallet]") !== null;
+}
+
+/** The explorer of links. explorer.solana.com has the same paths, except `address` for `account`. */
+const EXPLORER = {
+  name: "Solscan",
+  host: "https://solscan.io",
+  transaction: "tx",
+  account: "account",
+} as const;
+
+const EXPLORER_NAME = EXPLORER.name;
+
+/** Returns the explorer URL of a transaction. @param signature base58 */
+export function transactionHref(signature: string): string {
+  return `${EXPLORER.host}/${EXPLORER.transaction}/${encodeURIComponent(signature)}`;
+}
+
+/** Returns the explorer URL of an address. @param address base58 */
+function accountHref(address: string): string {
+  return `${EXPLORER.host}/${EXPLORER.account}/${encodeURIComponent(address)}`;
 }

@@ -2,19 +2,16 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useLocation, useSearch } from "wouter";
 import { useHistoryState } from "wouter/use-browser-location";
 
-/** A page of a list, as all services return it. */
 interface ListPage<Item> {
   readonly items: readonly Item[];
   readonly nextCursor?: string | undefined;
 }
 
-/** Parameters of a page request. */
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string;
 }
 
-/** One page of a list with its navigation. */
 export interface PagedList<Item> {
   /** Newest first; undefined while the first page loads. */
   readonly rows: readonly Item[] | undefined;
@@ -24,7 +21,6 @@ export interface PagedList<Item> {
   /** Undefined if there is no such page. */
   readonly newer: (() => void) | undefined;
   readonly older: (() => void) | undefined;
-  /** Whether another page is loading. */
   readonly busy: boolean;
   readonly retry: () => void;
 }

@@ -1,25 +1,25 @@
-import { useState, type FormEvent } from "react";
+import { useState, type FormEvent, useCallback } from "react";
 import { useSearchParams } from "wouter";
 import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
-import { useCatalogue } from "../catalogue.ts";
+import { useCatalogue } from "../rpc.ts";
 import { formatUsd } from "../format.ts";
-import { useBlockedHint } from "../session.tsx";
-import { Button, Card, EmptyState, Field, focusInvalidField, Page, Select } from "../ui/index.ts";
+import { useBlockedHint, useSignedIn } from "../session.tsx";
+import { Button, Card, EmptyState, focusInvalidField, Page, Code, Tabs, SelectField } from "../ui/index.ts";
 import { QueryResult } from "./query-result.tsx";
-import { CopyAs } from "./playground/copy-as.tsx";
 import { KeyCard } from "./playground/key-card.tsx";
 import { ParamsForm } from "./playground/params-form.tsx";
 import type { ToolCall } from "./playground/tool-call.ts";
 import { CallView } from "./playground/call-view.tsx";
 import { usePlaygroundKey } from "./playground/playground-key.ts";
-import { fieldsFromSchema, paramsFromTexts } from "./playground/schema.ts";
+import { fieldsFromSchema, paramsFromTexts, asObject, asText, type ParamTexts } from "./playground/schema.ts";
 import { PriceHint } from "./playground/price-hint.tsx";
-import { useFormTexts } from "./playground/use-form-texts.ts";
 import { usePlaygroundCall } from "./playground/use-playground-call.ts";
 import { CallHistoryCard } from "./playground/call-history-card.tsx";
 import "./playground/playground.css";
+import { curlSnippet, mcpSnippet, typescriptSnippet } from "./playground/snippets.ts";
+import { exampleFor } from "./playground/examples.ts";
+import { readFromTab, writeToTab } from "./playground/tab-storage.ts";
 
-/** Makes real tool calls the way agents do and shows each step. */
 export function PlaygroundPage() {
   const catalogue = useCatalogue();
   return (
@@ -92,15 +92,7 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
   );
 }
 
-function CallCard({
-  tool,
-  tools,
-  secret,
-  calls,
-  busy,
-  onTool,
-  onRun,
-}: {
+interface CallCardProps {
   tool: Tool;
   tools: readonly Tool[];
   /** Of the API key in use. */
@@ -110,7 +102,9 @@ function CallCard({
   busy: boolean;
   onTool: (name: string) => void;
   onRun: (call: ToolCall) => void;
-}) {
+}
+
+function CallCard({ tool, tools, secret, calls, busy, onTool, onRun }: CallCardProps) {
   const fields = fieldsFromSchema(tool.inputSchema);
   const [texts, setTexts] = useFormTexts(tool);
   const [submitted, setSubmitted] = useState(false);
@@ -125,16 +119,13 @@ function CallCard({
   return (
     <Card title="Call">
       <form className="stack" onSubmit={submit} noValidate>
-        <Field label="Tool" hint={tool.description}>
-          {(control) => (
-            <Select
-              {...control}
-              value={tool.name}
-              options={tools.map((one) => ({ value: one.name, label: `${one.name} · ${priceLabel(one)}` }))}
-              onChange={({ target }) => onTool(target.value)}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Tool"
+          hint={tool.description}
+          value={tool.name}
+          options={tools.map((one) => ({ value: one.name, label: `${one.name} · ${priceLabel(one)}` }))}
+          onChange={({ target }) => onTool(target.value)}
+        />
         <ParamsForm
           fields={fields}
           texts={texts}
@@ -169,4 +160,50 @@ function CallCard({
 function priceLabel({ billable, price }: Tool): string {
   if (!billable) return "free";
   return price ? formatUsd(price.priceUsdcMicrousd) : "variable price";
+}
+
+const TABS = [
+  { id: "curl", label: "curl" },
+  { id: "mcp", label: "MCP config" },
+  { id: "typescript", label: "TypeScript" },
+] as const;
+
+function CopyAs({ call }: { call: ToolCall }) {
+  const { baseUrl } = useSignedIn().installation;
+  const [tab, setTab] = useState<(typeof TABS)[number]["id"]>("curl");
+  const text = {
+    curl: curlSnippet(baseUrl, call),
+    mcp: mcpSnippet(baseUrl),
+    typescript: typescriptSnippet(baseUrl, call),
+  }[tab];
+  const label = { curl: "curl command", mcp: "MCP configuration", typescript: "TypeScript program" }[tab];
+  return (
+    <Tabs label="Copy as" tabs={TABS} current={tab} onChange={setTab}>
+      <Code text={text} label={label} />
+      <p className="hint">
+        {tab === "mcp"
+          ? "For MCP clients that expand environment variables; others need the key itself.  "
+          : ""}
+        The key is read from <code>TOOLGATE_API_KEY</code>.
+      </p>
+    </Tabs>
+  );
+}
+
+/** The texts of a tool's form: the edited ones of this tab, otherwise the tool's example. */
+function useFormTexts({ name, inputSchema }: Tool): [ParamTexts, (texts: ParamTexts) => void] {
+  const { sessionId } = useSignedIn().session;
+  const [texts, setTexts] = useState<ParamTexts>(() => {
+    const stored = readFromTab(`form-${name}`, sessionId);
+    if (stored === undefined) return exampleFor(name, inputSchema);
+    return Object.fromEntries(Object.entries(asObject(stored)).map(([field, text]) => [field, asText(text)]));
+  });
+  const change = useCallback(
+    (next: ParamTexts) => {
+      setTexts(next);
+      writeToTab(`form-${name}`, sessionId, next);
+    },
+    [name, sessionId],
+  );
+  return [texts, change];
 }

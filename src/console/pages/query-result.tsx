@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Card, ErrorNote, Skeleton } from "../ui/index.ts";
 
 /** The part of a query's state that is rendered. */
@@ -8,9 +8,7 @@ interface Query<Data> {
   readonly refetch: () => unknown;
 }
 
-/**
- * Renders a query: a skeleton, an error with a retry button, or the data. Stale data stays below an error.
- */
+/** Renders a query: a skeleton, an error with Retry, or the data. Stale data stays below an error. */
 export function QueryResult<Data>({
   query,
   lines = 3,
@@ -45,4 +43,13 @@ export function QueryResult<Data>({
       {children(data)}
     </>
   );
+}
+
+/** Whether all queries have returned or failed once. */
+export function useLoaded(...queries: readonly { readonly isPending: boolean }[]): boolean {
+  const [loaded, setLoaded] = useState(false);
+  if (loaded) return true;
+  const now = queries.every(({ isPending }) => !isPending);
+  if (now) setLoaded(true);
+  return now;
 }

@@ -1,9 +1,13 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
-import { HistoryService, type GetReceiptResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import {
+  HistoryService,
+  type GetReceiptResponse,
+  type ChainPayment,
+} from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
-import { formatUsd } from "../format.ts";
+import { formatUsd, formatCount } from "../format.ts";
 import { useSignedIn } from "../session.tsx";
 import {
   Button,
@@ -18,15 +22,12 @@ import {
   Status,
   Time,
 } from "../ui/index.ts";
-import { KeyName } from "./key-name.tsx";
-import { listHref, Outcome, recordHref } from "./activity/call.tsx";
+import { KeyName, listHref, Outcome, recordHref } from "./activity/call.tsx";
 import { RefundDialog } from "./refund-dialog.tsx";
 import { QueryResult } from "./query-result.tsx";
-import { PaymentCard } from "./receipt/payment-card.tsx";
-import { durationLabel } from "./duration.ts";
-import { paymentMethodLabel, receiptStatusLabel } from "./status-labels.ts";
+import { durationLabel, paymentMethodLabel, receiptStatusLabel } from "./status-labels.ts";
+import { Address, Transaction } from "./on-chain.tsx";
 
-/** A charged call with its run, key and payment. */
 export function ReceiptPage() {
   const { id } = useParams<{ id: string }>();
   const accountId = useSearchParams()[0].get("account") ?? undefined;
@@ -152,4 +153,47 @@ function CallCard({ answer, receipt, accountId }: ReceiptDetailsProps) {
       />
     </Card>
   );
+}
+
+/** The on-chain payment of a call, if it was not paid from the balance. */
+function PaymentCard({ receipt, payment }: { receipt: Receipt; payment: ChainPayment | undefined }) {
+  if (payment === undefined) {
+    return (
+      <Card title="Payment">
+        <p className="soft">Paid from balance, without an on-chain transaction.</p>
+      </Card>
+    );
+  }
+  const surplus = payment.amountUsdcMicrousd - receipt.debitedUsdcMicrousd;
+  return (
+    <Card title="On-chain payment">
+      <Facts
+        facts={[
+          ["Finality", <Finality key="finality" payment={payment} />],
+          ["Transaction", <Transaction key="transaction" signature={payment.txSignature} />],
+          ["Received", <Money key="amount" microUsd={payment.amountUsdcMicrousd} />],
+          [
+            "Surplus",
+            surplus > 0n && !payment.reversed ? `${formatUsd(surplus)} credited to your balance` : undefined,
+          ],
+          [
+            "Payer",
+            payment.payer === undefined ? (
+              "unknown"
+            ) : (
+              <Address key="payer" address={payment.payer} label="payer" />
+            ),
+          ],
+          ["Slot", formatCount(payment.slot).replaceAll(",", " ")],
+          ["Block time", <Time key="time" at={payment.blockTime} none="unknown" />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Finality({ payment: { reversed, finalized } }: { payment: ChainPayment }) {
+  if (reversed) return <Status kind="bad">Reversed, credit removed</Status>;
+  if (finalized) return <Status kind="ok">Finalized</Status>;
+  return <Status kind="wait">Confirmed, not final yet</Status>;
 }

@@ -1,72 +1,40 @@
-import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
-import { useState, type MouseEvent } from "react";
+import { useMutation } from "@connectrpc/connect-query";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { formatUsd } from "../format.ts";
-import { queryClient } from "../rpc.ts";
-import { Button, Dialog, ErrorNote, focusInvalidField, showToast } from "../ui/index.ts";
-import { ReasonField } from "./operator/reason-field.tsx";
-import { refreshAccounts } from "./operator/refresh-account.ts";
+import { reload } from "../reload.ts";
+import { showToast } from "../ui/index.ts";
+import { ReasonDialog } from "./reason-field.tsx";
+import { refreshAccounts } from "./refresh-account.ts";
 
 /** Refunds a receipt to its account. A receipt is refunded once, so a retry is safe. */
 export function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose: () => void }) {
-  const [reason, setReason] = useState("");
-  const [submitted, setSubmitted] = useState(false);
   const { mutate, reset, error, isPending } = useMutation(TreasuryService.method.refundReceipt, {
     onSuccess: refreshReceipts,
   });
   const amount = formatUsd(receipt.debitedUsdcMicrousd);
-  const refund = (event: MouseEvent) => {
-    setSubmitted(true);
-    focusInvalidField(event.currentTarget);
-    if (reason.trim() === "") return;
-    mutate(
-      { receiptId: receipt.receiptId, reason: reason.trim() },
-      {
-        onSuccess: ({ refunded }) => {
-          showToast(refunded ? `${amount} refunded` : "The receipt was refunded before");
-          onClose();
-        },
-      },
-    );
+  const onSuccess = ({ refunded }: { refunded: boolean }) => {
+    showToast(refunded ? `${amount} refunded` : "The receipt was refunded before");
+    onClose();
   };
   return (
-    <Dialog
-      open
+    <ReasonDialog
       title={`Refund ${amount}?`}
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="danger" busy={isPending} onClick={refund}>
-            Refund {amount}
-          </Button>
-        </>
-      }
+      action={`Refund ${amount}`}
+      tone="danger"
+      busy={isPending}
+      error={error}
+      hint="Visible to the account holder in the statement"
+      reset={reset}
+      onReason={(reason) => mutate({ receiptId: receipt.receiptId, reason }, { onSuccess })}
     >
       <p>The amount is added to the account’s balance. This cannot be undone.</p>
-      <ReasonField
-        hint="Visible to the account holder in the statement"
-        value={reason}
-        error={submitted && reason.trim() === "" ? "Enter a reason" : undefined}
-        onChange={(text) => {
-          setReason(text);
-          reset();
-        }}
-      />
-      <ErrorNote error={error} />
-    </Dialog>
+    </ReasonDialog>
   );
 }
 
 async function refreshReceipts(): Promise<void> {
-  const queryKey = createConnectQueryKey({ schema: HistoryService.method.getReceipt, cardinality: "finite" });
-  await Promise.all([
-    refreshAccounts(),
-    queryClient.invalidateQueries({ queryKey }),
-    queryClient.invalidateQueries({ queryKey: ["list", "receipts"] }),
-  ]);
+  await Promise.all([refreshAccounts(), reload(HistoryService.method.getReceipt), reload("receipts")]);
 }

@@ -6,7 +6,7 @@ import {
   type LoggedRequest,
 } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { formatCount, formatDuration } from "../format.ts";
-import { queryClient } from "../rpc.ts";
+import { reload } from "../reload.ts";
 import {
   Button,
   ButtonLink,
@@ -21,15 +21,17 @@ import {
   showToast,
   Status,
   Time,
+  Code,
 } from "../ui/index.ts";
-import { listHref, recordHref } from "./activity/call.tsx";
-import { KeyName } from "./key-name.tsx";
+import { listHref, recordHref, KeyName } from "./activity/call.tsx";
 import { QueryResult } from "./query-result.tsx";
-import { BodyCards } from "./request/body-cards.tsx";
-import { errorMeaning } from "./run/error-meaning.ts";
-import { statusLabel } from "./status-labels.ts";
+import { errorMeaning, statusLabel } from "./status-labels.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { ReactNode } from "react";
+import { useSignedIn } from "../session.tsx";
+import { PlaygroundLink, SnippetCard } from "./tools/snippet-card.tsx";
+import { formatValue, type ParamTexts } from "./playground/schema.ts";
 
-/** A request: outcome, cost, where its time went, and what it carried. */
 export function RequestPage() {
   const { id } = useParams<{ id: string }>();
   const accountId = useSearchParams()[0].get("account") ?? undefined;
@@ -154,7 +156,7 @@ function DeleteButton({ id }: { id: string }) {
   const { mutate, error, isPending } = useMutation(RequestLogService.method.deleteRequests, {
     onSuccess: async () => {
       showToast("Request deleted");
-      await queryClient.invalidateQueries({ queryKey: ["list", "requests"] });
+      await reload("requests");
       navigate(listHref("requests", undefined));
     },
   });
@@ -166,4 +168,53 @@ function DeleteButton({ id }: { id: string }) {
       </Button>
     </>
   );
+}
+
+function BodyCards({ answer, request }: { answer: GetRequestResponse; request: LoggedRequest }) {
+  const { params, result, stored, omitted } = answer;
+  const { baseUrl } = useSignedIn().installation;
+  if (!stored) {
+    return (
+      <Card title="Params and result">
+        <p className="soft">
+          Not stored. <Link href="/settings">Settings</Link> decides of which requests they are stored.
+        </p>
+      </Card>
+    );
+  }
+  const { tool } = request;
+  return (
+    <>
+      <JsonCard title="Params" value={params} tooLarge={omitted.includes("params")}>
+        {tool !== "" && params && <PlaygroundLink tool={tool} texts={textsOf(params)} />}
+      </JsonCard>
+      {request.code === "" && (
+        <JsonCard title="Result" value={result} tooLarge={omitted.includes("result")} />
+      )}
+      {tool !== "" && params && <SnippetCard baseUrl={baseUrl} call={{ tool, params }} />}
+    </>
+  );
+}
+
+interface JsonCardProps {
+  title: string;
+  value: JsonObject | undefined;
+  tooLarge: boolean;
+  children?: ReactNode;
+}
+
+function JsonCard({ title, value, tooLarge, children }: JsonCardProps) {
+  return (
+    <Card title={title} actions={children}>
+      {value ? (
+        <Code text={JSON.stringify(value, undefined, 2)} label={`${title.toLowerCase()} as JSON`} bounded />
+      ) : (
+        <p className="soft">{tooLarge ? "Too large to be stored." : "None, or no longer readable."}</p>
+      )}
+    </Card>
+  );
+}
+
+function textsOf(params: JsonObject): ParamTexts {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, formatValue(value)]));
 }

@@ -1,15 +1,29 @@
-import { useQuery } from "@connectrpc/connect-query";
+import { useQuery, useMutation } from "@connectrpc/connect-query";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { formatCount } from "../format.ts";
+import { formatCount, formatUsd, MAX_USD, parseUsd, formatPlainUsd } from "../format.ts";
 import { useSignedIn } from "../session.tsx";
 import { selectTheme, type Theme } from "../theme.ts";
 import { useTheme } from "../use-theme.ts";
-import { Card, Choice, Columns, Copyable, Facts, Page } from "../ui/index.ts";
-import { LowBalanceCard } from "./settings/low-balance-card.tsx";
+import {
+  Card,
+  Choice,
+  Columns,
+  Copyable,
+  Facts,
+  Page,
+  Button,
+  ErrorNote,
+  Field,
+  Input,
+  Skeleton,
+  showToast,
+} from "../ui/index.ts";
 import { RequestLogCard } from "./settings/request-log-card.tsx";
 import { SessionsCard } from "./settings/sessions-card.tsx";
-import { useLoaded } from "./use-loaded.ts";
+import { useLoaded } from "./query-result.tsx";
+import { useState, type FormEvent } from "react";
+import { reload } from "../reload.ts";
 
 const THEMES: readonly { value: Theme; label: string }[] = [
   { value: "system", label: "System" },
@@ -17,7 +31,6 @@ const THEMES: readonly { value: Theme; label: string }[] = [
   { value: "dark", label: "Dark" },
 ];
 
-/** Sessions, preferences and facts about the account and the gateway. */
 export function SettingsPage() {
   const theme = useTheme();
   const sessions = useQuery(SessionService.method.listSessions, {});
@@ -85,5 +98,72 @@ function AccountCard() {
         />
       </Card>
     </>
+  );
+}
+
+/** Sets the balance below which the console warns. */
+function LowBalanceCard() {
+  const { data, error, refetch } = useQuery(BalanceService.method.getBalance, {});
+  return (
+    <Card title="Low balance" note="warning threshold">
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton lines={2} height={24} />}
+      {data && (
+        <ThresholdForm
+          key={String(data.lowBalanceUsdcMicrousd)}
+          now={data.lowBalanceUsdcMicrousd}
+          balance={data.balanceUsdcMicrousd}
+        />
+      )}
+    </Card>
+  );
+}
+
+function ThresholdForm({ now, balance }: { now: bigint | undefined; balance: bigint }) {
+  const before = now === undefined ? "" : formatPlainUsd(now);
+  const [text, setText] = useState(before);
+  const [fieldError, setFieldError] = useState<string>();
+  const { mutate, error, isPending } = useMutation(BalanceService.method.setLowBalance, {
+    onSuccess: async () => {
+      showToast("Saved");
+      await reload(BalanceService.method.getBalance);
+    },
+  });
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    const amount = parseUsd(text);
+    if (text.trim() !== "" && amount === undefined)
+      return setFieldError("Enter an amount, such as 25 or 12.50.");
+    if (amount !== undefined && amount > MAX_USD) return setFieldError("Maximum $1,000,000,000.");
+    mutate(amount === undefined ? {} : { lowBalanceUsdcMicrousd: amount });
+  };
+  return (
+    <form className="stack" onSubmit={save} noValidate>
+      <Field
+        label="Warn below"
+        error={fieldError}
+        hint={`Leave empty for no warning. Current balance: ${formatUsd(balance)}.`}
+      >
+        {(control) => (
+          <div className="row row-even">
+            <Input
+              {...control}
+              unit="$"
+              inputMode="decimal"
+              placeholder="Never"
+              value={text}
+              onChange={({ target }) => {
+                setText(target.value);
+                setFieldError(undefined);
+              }}
+            />
+            <Button type="submit" busy={isPending} disabled={text.trim() === before}>
+              Save
+            </Button>
+          </div>
+        )}
+      </Field>
+      <ErrorNote error={error} />
+    </form>
   );
 }

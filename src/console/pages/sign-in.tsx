@@ -8,10 +8,9 @@ import { SignInFrame } from "../sign-in-frame.tsx";
 import { Button, Checkbox, ErrorNote, Note } from "../ui/index.ts";
 import { signInWithMessage, signInWithTransaction } from "../wallet/sign-in.ts";
 import { WalletButtons } from "../wallet/wallet-buttons.tsx";
-import { WalletError } from "../wallet/wallet-error.ts";
+import { WalletError } from "../wallet/connect.ts";
 import { useWallets } from "../wallet/wallet-provider.tsx";
 
-/** The page without a session. */
 export function SignInPage() {
   const [ledger, setLedger] = useState(false);
   const [ended] = useState(hasSessionExpired);

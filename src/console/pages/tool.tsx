@@ -1,23 +1,21 @@
 import { useState } from "react";
-import { useParams, useSearchParams } from "wouter";
+import { useParams, useSearchParams, Link } from "wouter";
 import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
-import { useCatalogue } from "../catalogue.ts";
+import { useCatalogue } from "../rpc.ts";
 import { useOptionalSignedIn } from "../session.tsx";
-import { ButtonLink, Card, Code, Columns, EmptyState, Page } from "../ui/index.ts";
+import { ButtonLink, Card, Code, Columns, EmptyState, Page, Tabs, Table, type Column } from "../ui/index.ts";
 import { exampleFor } from "./playground/examples.ts";
 import { fieldsFromSchema, paramsFromTexts } from "./playground/schema.ts";
-import { PlaygroundLink } from "./playground/playground-link.tsx";
+import { PlaygroundLink, SnippetCard } from "./tools/snippet-card.tsx";
 import { QueryResult } from "./query-result.tsx";
-import { McpHostCard } from "./tools/mcp-host-card.tsx";
-import { ModelTable } from "./tools/model-table.tsx";
-import { modelsOf } from "./tools/models.ts";
+import { modelsOf, type Model, toolHref } from "./tools/models.ts";
 import { PriceCard, type TypedCall } from "./tools/price-card.tsx";
-import { SchemaCard } from "./tools/schema-card.tsx";
-import { SnippetCard } from "./tools/snippet-card.tsx";
 import "./playground/playground.css";
 import "./tools/tools.css";
+import { mcpHosts } from "./tools/mcp-hosts.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { schemaRows, type SchemaRow } from "./tools/schema-rows.ts";
 
-/** A tool, or a model that it sells: price, parameters, and how to call it. */
 export function ToolPage() {
   const { name } = useParams<{ name: string }>();
   const model = useSearchParams()[0].get("model") ?? undefined;
@@ -84,4 +82,69 @@ function useTypedCall({ name, inputSchema }: Tool, model: string | undefined): T
     ...(model !== undefined && { model }),
   }));
   return { fields, texts, setTexts, ...paramsFromTexts(fields, texts) };
+}
+
+function McpHostCard({ baseUrl }: { baseUrl: string }) {
+  const hosts = mcpHosts(baseUrl);
+  const [selected, setSelected] = useState("claude");
+  const host = hosts.find(({ id }) => id === selected);
+  if (!host) return null;
+  return (
+    <Card title="Add to an MCP host" note="All tools of the gateway">
+      <Tabs label="MCP host" tabs={hosts} current={selected} onChange={setSelected}>
+        {host.link !== undefined && (
+          <div>
+            <a className="button button-plain" href={host.link}>
+              Add to {host.label}
+            </a>
+          </div>
+        )}
+        <Code text={host.text} label={`${host.label} configuration`} />
+        <p className="hint">{host.hint}</p>
+      </Tabs>
+    </Card>
+  );
+}
+
+function ModelTable({ tool }: { tool: Tool }) {
+  const models = modelsOf(tool.inputSchema);
+  if (models.length === 0) return null;
+  const columns: readonly Column<Model>[] = [
+    {
+      head: "Model",
+      cell: ({ id }) => (
+        <Link className="row-link tool-name" href={toolHref(tool.name, id)}>
+          {id}
+        </Link>
+      ),
+    },
+    { head: "Limits and price", cell: ({ terms }) => terms },
+  ];
+  return (
+    <Card title="Models" flush>
+      <Table caption="Models" columns={columns} rows={models} rowKey={({ id }) => id} empty={undefined} />
+    </Card>
+  );
+}
+
+const COLUMNS: readonly Column<SchemaRow>[] = [
+  { head: "Name", cell: ({ path }) => <code className="tool-name">{path}</code> },
+  { head: "Type", cell: ({ type }) => type },
+  { head: "Required", cell: ({ required }) => (required ? "yes" : "no") },
+  { head: "Limits", cell: ({ limits }) => limits },
+  { head: "Description", cell: ({ description }) => description },
+];
+
+function SchemaCard({ schema }: { schema: JsonObject | undefined }) {
+  return (
+    <Card title="Parameters" flush>
+      <Table
+        caption="Parameters"
+        columns={COLUMNS}
+        rows={schemaRows(schema)}
+        rowKey={({ path }) => path}
+        empty={<EmptyState title="No parameters">This tool takes no parameters.</EmptyState>}
+      />
+    </Card>
+  );
 }

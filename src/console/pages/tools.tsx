@@ -1,10 +1,9 @@
 import { Link } from "wouter";
 import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
-import { useCatalogue } from "../catalogue.ts";
+import { useCatalogue } from "../rpc.ts";
 import { Card, EmptyState, Page, Status, Table, type Column } from "../ui/index.ts";
 import { QueryResult } from "./query-result.tsx";
-import { priceLabel } from "./tools/price-label.ts";
-import { toolHref } from "./tools/tool-href.ts";
+import { priceLabel, toolHref } from "./tools/models.ts";
 import "./tools/tools.css";
 
 const COLUMNS: readonly Column<Tool>[] = [
@@ -21,7 +20,6 @@ const COLUMNS: readonly Column<Tool>[] = [
   { head: "Description", cell: ({ description }) => description },
 ];
 
-/** Lists the tools with their prices. */
 export function ToolsPage() {
   const catalogue = useCatalogue();
   return (
@@ -44,7 +42,6 @@ export function ToolsPage() {
   );
 }
 
-/** Whether the tool can be called now. */
 export function ToolState({ status }: Pick<Tool, "status">) {
   return status === ToolStatus.ACTIVE ? (
     <Status kind="ok">Active</Status>

@@ -1,13 +1,11 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useState, useEffect, useRef } from "react";
 import { WebhookService } from "#gen/toolgate/v1/webhook_service_pb.ts";
-import { Button, Card, EmptyState, ErrorNote, Page, Skeleton } from "../ui/index.ts";
+import { Button, Card, EmptyState, ErrorNote, Page, Skeleton, Code } from "../ui/index.ts";
 import { OperatorPage } from "./operator/operator-page.tsx";
 import { EndpointCard } from "./webhooks/endpoint-card.tsx";
 import { EndpointForm } from "./webhooks/endpoint-form.tsx";
-import { SavedSecret } from "./webhooks/saved-secret.tsx";
 
-/** Endpoints that receive the account's events. */
 export function WebhooksPage() {
   return (
     <Page title="Webhooks" lead="Endpoints of yours that are notified of events, each request signed.">
@@ -87,5 +85,26 @@ function Endpoints({ deployment }: { deployment: boolean }) {
         </Card>
       )}
     </>
+  );
+}
+
+function SavedSecret({ url, secret, onSaved }: { url: string; secret: string; onSaved: () => void }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), [secret]);
+  return (
+    <section className="new-secret" tabIndex={-1} ref={box} aria-labelledby="webhook-secret-title">
+      <div>
+        <h2 id="webhook-secret-title">Save the secret now</h2>
+        <p className="soft">
+          It verifies the requests to <code>{url}</code> and is shown only once. If you lose it, rotate it.
+        </p>
+      </div>
+      <Code text={secret} label="webhook secret" wrap />
+      <div className="actions">
+        <Button tone="primary" icon="check" onClick={onSaved}>
+          I have saved it
+        </Button>
+      </div>
+    </section>
   );
 }

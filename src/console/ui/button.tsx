@@ -8,7 +8,6 @@ type Tone = "primary" | "plain" | "quiet" | "danger";
 
 interface Look {
   tone?: Tone;
-  /** Compact size for table rows. */
   small?: boolean;
   icon?: IconName;
 }
@@ -57,7 +56,6 @@ export function ButtonLink({
   );
 }
 
-/** A link to another site in a new tab. */
 export function ExternalLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <a href={href} target="_blank" rel="noreferrer noopener" className="external">

@@ -6,21 +6,15 @@ import { CopyButton } from "./copy-button.tsx";
 /** Longest text that `bounded` shows whole, lines. */
 const MAX_LINES = 24;
 
-/**
- * A code block with a copy button. Scrolls horizontally unless `wrap` is set. A `bounded` one scrolls
- * vertically, too, when it is long, until all of it is asked for.
- */
-export function Code({
-  text,
-  label,
-  wrap = false,
-  bounded = false,
-}: {
+interface CodeProps {
   text: string;
   label: string;
   wrap?: boolean;
   bounded?: boolean;
-}) {
+}
+
+/** A code block with a copy button. `wrap`: no horizontal scrolling. `bounded`: long text scrolls. */
+export function Code({ text, label, wrap = false, bounded = false }: CodeProps) {
   const [whole, setWhole] = useState(false);
   const isLong = bounded && text.split("\n", MAX_LINES + 2).length > MAX_LINES;
   return (

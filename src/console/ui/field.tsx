@@ -8,23 +8,21 @@ interface ControlProps {
   "aria-invalid"?: true | undefined;
 }
 
-/**
- * A labelled control: `<Field label="Name">{(control) => <Input {...control} />}</Field>`.
- * An `error` replaces the `hint` and is announced.
- */
+interface LabelProps {
+  label: string;
+  hint?: ReactNode;
+  error?: string | undefined;
+  optional?: boolean | undefined;
+}
+
+/** A labelled control; `children` renders it. An `error` replaces the `hint` and is announced. */
 export function Field({
   label,
   hint,
   error,
   optional = false,
   children,
-}: {
-  label: string;
-  hint?: ReactNode;
-  error?: string | undefined;
-  optional?: boolean;
-  children: (control: ControlProps) => ReactNode;
-}) {
+}: LabelProps & { children: (control: ControlProps) => ReactNode }) {
   const id = useId();
   const described = error !== undefined || hint !== undefined ? `${id}-hint` : undefined;
   return (
@@ -61,12 +59,10 @@ export function Input({ unit, className, ...rest }: ComponentProps<"input"> & { 
   );
 }
 
-/** A multi-line text input. */
 export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
   return <textarea spellCheck={false} {...rest} className={classes("input", className)} />;
 }
 
-/** A select. */
 export function Select({
   options,
   className,
@@ -83,7 +79,36 @@ export function Select({
   );
 }
 
-/** A checkbox with a label and a hint. */
+export function TextField({
+  label,
+  hint,
+  error,
+  optional,
+  ...input
+}: LabelProps & Parameters<typeof Input>[0]) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional}>
+      {(control) => <Input {...control} {...input} />}
+    </Field>
+  );
+}
+
+export function TextareaField({ label, hint, error, ...input }: LabelProps & ComponentProps<"textarea">) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => <Textarea {...control} {...input} />}
+    </Field>
+  );
+}
+
+export function SelectField({ label, hint, ...select }: LabelProps & Parameters<typeof Select>[0]) {
+  return (
+    <Field label={label} hint={hint}>
+      {(control) => <Select {...control} {...select} />}
+    </Field>
+  );
+}
+
 export function Checkbox({
   label,
   hint,

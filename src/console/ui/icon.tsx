@@ -32,10 +32,8 @@ const PATHS = {
   chevron: "M6 4l4 4-4 4",
 } as const;
 
-/** Name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** A decorative icon, hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">

@@ -1,19 +1,26 @@
 export { Button, ButtonLink, ExternalLink } from "./button.tsx";
 export { Choice } from "./choice.tsx";
 export { CopyButton, Copyable } from "./copy-button.tsx";
-export { Dialog } from "./dialog.tsx";
-export { EmptyState } from "./empty-state.tsx";
+export { ActionDialog, Dialog } from "./dialog.tsx";
+export { EmptyState, Skeleton } from "./empty-state.tsx";
 export { ErrorNote, Note } from "./note.tsx";
-export { Checkbox, Field, focusInvalidField, Input, Select, Textarea } from "./field.tsx";
+export {
+  Checkbox,
+  Field,
+  focusInvalidField,
+  Input,
+  Select,
+  SelectField,
+  Textarea,
+  TextareaField,
+  TextField,
+} from "./field.tsx";
 export { Icon } from "./icon.tsx";
-export { Aligned, Money, SignedMoney } from "./money.tsx";
-export { Name } from "./name.tsx";
+export { Aligned, Money, moneyColumn, SignedMoney } from "./money.tsx";
 export { Card, Columns, Facts, Page } from "./page.tsx";
 export { Pager } from "./pager.tsx";
-export { Skeleton } from "./skeleton.tsx";
-export { Stat, Stats } from "./stat.tsx";
-export { Status } from "./status.tsx";
-export { Table, type Column } from "./table.tsx";
+export { Name, Stat, Stats, Status } from "./status.tsx";
+export { actionColumn, Table, type Column } from "./table.tsx";
 export { Tabs } from "./tabs.tsx";
 export { Time } from "./time.tsx";
 export { showToast, Toasts } from "./toast.tsx";

@@ -1,8 +1,8 @@
 import { Suspense } from "react";
-import type { ChartProps } from "../chart.tsx";
+import type { ChartProps } from "../chart/tooltip.ts";
 import { lazyComponent } from "../lazy-component.ts";
 
-const Chart = lazyComponent<"Chart", ChartProps>(() => import("../chart.tsx"), "Chart");
+const Chart = lazyComponent<"Chart", ChartProps>(() => import("../chart/chart.tsx"), "Chart");
 
 /** Loads the chart code on first use; reserves its height. */
 export function LazyChart(props: ChartProps) {

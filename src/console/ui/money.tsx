@@ -1,6 +1,7 @@
 import { createContext, use, type ReactNode } from "react";
 import { decimalsOf, formatSignedUsd, formatUsd } from "../format.ts";
 import { classes } from "./classes.ts";
+import type { Column } from "./table.tsx";
 
 const Decimals = createContext(6);
 
@@ -26,6 +27,15 @@ export function Money({
       {aligned && <DecimalPadding decimals={decimalsOf(microUsd)} />}
     </span>
   );
+}
+
+/** A column of amounts, micro-USD. */
+export function moneyColumn<Row>(
+  head: string,
+  amountOf: (row: Row) => bigint,
+  more?: Pick<Column<Row>, "lead" | "footer">,
+): Column<Row> {
+  return { head, align: "end", cell: (row) => <Money microUsd={amountOf(row)} aligned />, ...more };
 }
 
 /** A signed amount of micro-USD. `aligned` as in {@link Money}. */

@@ -9,18 +9,15 @@ const ICONS = { info: "info", ok: "check", warn: "warn", bad: "warn" } as const 
   IconName
 >;
 
-/** A message box; `bad` is announced as an alert. */
-export function Note({
-  tone = "info",
-  title,
-  children,
-  action,
-}: {
+interface NoteProps {
   tone?: keyof typeof ICONS;
   title?: ReactNode;
   children?: ReactNode;
   action?: ReactNode;
-}) {
+}
+
+/** A message box; `bad` is announced as an alert. */
+export function Note({ tone = "info", title, children, action }: NoteProps) {
   return (
     <div className={`note note-${tone}`} role={tone === "bad" ? "alert" : undefined}>
       <Icon name={ICONS[tone]} />

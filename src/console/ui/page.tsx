@@ -1,22 +1,18 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { classes } from "./classes.ts";
-import { Skeleton } from "./skeleton.tsx";
+import { Skeleton } from "./empty-state.tsx";
 
-/** A page with its title, which also becomes the window's title and receives the focus. */
-export function Page({
-  title,
-  lead,
-  actions,
-  loading = false,
-  children,
-}: {
+interface PageProps {
   title: string;
   lead?: ReactNode;
   actions?: ReactNode;
   /** Shows one placeholder instead of the content, so that nothing moves while its parts load. */
   loading?: boolean;
   children: ReactNode;
-}) {
+}
+
+/** A page with its title, which also becomes the window's title and receives the focus. */
+export function Page({ title, lead, actions, loading = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Toolgate`;
@@ -45,20 +41,16 @@ export function Page({
   );
 }
 
-/** A card. `flush` removes the padding, for tables. */
-export function Card({
-  title,
-  note,
-  actions,
-  flush = false,
-  children,
-}: {
+interface CardProps {
   title?: string;
   note?: ReactNode;
   actions?: ReactNode;
   flush?: boolean;
   children: ReactNode;
-}) {
+}
+
+/** A card. `flush` removes the padding, for tables. */
+export function Card({ title, note, actions, flush = false, children }: CardProps) {
   return (
     <section className={classes("card", flush && "card-flush")} aria-label={title}>
       {(title !== undefined || actions !== undefined) && (

@@ -1,14 +1,7 @@
 import type { MouseEvent } from "react";
 import { Button } from "./button.tsx";
 
-/** Shows the number of rows and, if there is more than one page, buttons for the others. */
-export function Pager({
-  shown,
-  page,
-  newer,
-  older,
-  busy,
-}: {
+interface PagerProps {
   /** Row count, e.g. "12 receipts"; undefined while loading. */
   shown: string | undefined;
   /** From 1. */
@@ -17,7 +10,10 @@ export function Pager({
   newer: (() => void) | undefined;
   older: (() => void) | undefined;
   busy: boolean;
-}) {
+}
+
+/** Shows the number of rows and, if there is more than one page, buttons for the others. */
+export function Pager({ shown, page, newer, older, busy }: PagerProps) {
   const onlyOne = page === 1 && !older && !busy;
   const last = shown === undefined || older || busy ? "" : " (last)";
   const where = `Page ${page}${last}`;

@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
-import { Skeleton } from "./skeleton.tsx";
+import { Skeleton } from "./empty-state.tsx";
 
-/** A column. */
 export interface Column<Row> {
   /** Also the label of the cell in card layout; unique in a table. */
   head: string;
@@ -15,6 +14,11 @@ export interface Column<Row> {
   hideHead?: boolean;
   /** In a compact row, shows the cell beside the first one. */
   lead?: boolean;
+}
+
+/** The last column of a table: buttons for each row. */
+export function actionColumn<Row>(cell: Column<Row>["cell"]): Column<Row> {
+  return { head: "Actions", hideHead: true, align: "end", cell };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { createStore } from "../store.ts";
 import { Icon } from "./icon.tsx";
 
 type Tone = "ok" | "bad" | "quiet";
@@ -9,32 +9,23 @@ interface Toast {
   tone: Tone;
 }
 
-let toasts: readonly Toast[] = [];
+const toasts = createStore<readonly Toast[]>([]);
 let latest = 0;
-const listeners = new Set<() => void>();
-
-function change(next: readonly Toast[]): void {
-  toasts = next;
-  for (const listener of listeners) listener();
-}
 
 /** Shows a toast and announces it. `quiet` only announces it. */
 export function showToast(text: string, tone: Tone = "ok"): void {
   latest += 1;
   const toast = { id: latest, text, tone };
-  change([...toasts.slice(-2), toast]);
-  setTimeout(() => change(toasts.filter(({ id }) => id !== toast.id)), tone === "bad" ? 8_000 : 4_000);
+  toasts.set([...toasts.get().slice(-2), toast]);
+  setTimeout(
+    () => toasts.set(toasts.get().filter(({ id }) => id !== toast.id)),
+    tone === "bad" ? 8_000 : 4_000,
+  );
 }
 
 /** Renders the toasts; once per app. */
 export function Toasts() {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => toasts,
-  );
+  const shown = toasts.use();
   return (
     <div className="toasts" role="status" aria-live="polite">
       {shown.map(({ id, text, tone }) => (

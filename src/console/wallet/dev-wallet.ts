@@ -3,7 +3,7 @@ import { createSignInMessageText } from "@solana/wallet-standard-util";
 import type { SolanaSignInInput } from "@solana/wallet-standard-features";
 import { base58 } from "@scure/base";
 import type { Wallet, WalletAccount } from "@wallet-standard/base";
-import { CHAIN } from "./features.ts";
+import { CHAIN } from "./connect.ts";
 import { addSignature } from "./wire-transaction.ts";
 
 const ICON =
@@ -12,10 +12,7 @@ const ICON =
 /** PKCS #8 header of an Ed25519 private key (RFC 8410 section 7); the 32-byte seed follows. */
 const PKCS8 = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32]);
 
-/**
- * Registers the development wallet. Its key comes from the gateway, which serves it only in development on
- * loopback.
- */
+/** Registers the development wallet. The gateway serves its key only in development on loopback. */
 export async function registerDevWallet(): Promise<void> {
   const response = await fetch("/console/dev-wallet.json", { credentials: "same-origin" });
   const secretKey = readSecretKey(await response.json());

@@ -18,11 +18,8 @@ const AMBIGUOUS_CODES: ReadonlySet<Code> = new Set([
 ]);
 
 /**
- * Submits a signed transaction and retries while the outcome is unknown.
- * Retrying the same signature pays once; signing a new transaction could pay twice. If the outcome stays
- * unknown, it counts as submitted.
- * @returns the signature, base58
- * @throws ConnectError if it was rejected
+ * Submits a signed transaction and retries with the same signature, which pays once: a new transaction could
+ * pay twice. An unknown outcome counts as submitted. @throws ConnectError if it was rejected
  */
 export async function sendSignedTransaction(
   send: (transaction: Uint8Array) => Promise<{ readonly txSignature: string }>,

@@ -7,17 +7,11 @@ import {
   type SignInChallenge,
   type SignInRequest,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { connect } from "./connect.ts";
-import { hasFeature, CHAIN } from "./features.ts";
-import { WalletError } from "./wallet-error.ts";
+import { connect, hasFeature, CHAIN, WalletError } from "./connect.ts";
 
-/** The response to a challenge. */
 type Proof = Pick<SignInRequest, "nonce" | "address" | "proof">;
 
-/**
- * Signs the challenge by Sign In With Solana, or as a plain message with the same text.
- * @throws WalletError of kind `unable` if the wallet cannot sign messages: use {@link signInWithTransaction}
- */
+/** Signs in by Sign In With Solana or a plain message. @throws WalletError `unable`: by transaction */
 export async function signInWithMessage(wallet: Wallet, challenge: SignInChallenge): Promise<Proof> {
   const input = signInInput(challenge);
   try {
@@ -41,11 +35,7 @@ export async function signInWithMessage(wallet: Wallet, challenge: SignInChallen
   }
 }
 
-/**
- * Signs a transaction with the challenge as its memo, which is never submitted. Works with a Ledger.
- * @param build returns the unsigned transaction
- * @throws WalletError
- */
+/** Signs a challenge as the memo of a transaction that is never submitted (Ledger). @throws WalletError */
 export async function signInWithTransaction(
   wallet: Wallet,
   challenge: SignInChallenge,

@@ -1,15 +1,10 @@
 import { base58 } from "@scure/base";
-import type { ConnectedWallet } from "./connect.ts";
-import { hasFeature, CHAIN } from "./features.ts";
-import { WalletError } from "./wallet-error.ts";
+import { type ConnectedWallet, hasFeature, CHAIN, WalletError } from "./connect.ts";
 
 /** A signed transaction to submit, or the signature if the wallet submitted it. */
 export type Signed = { kind: "signed"; transaction: Uint8Array } | { kind: "sent"; signature: string };
 
-/**
- * Asks the wallet to sign a serialised transaction.
- * @throws WalletError if the user rejects it or the wallet cannot sign
- */
+/** Asks the wallet to sign a transaction. @throws WalletError if it is rejected or cannot be signed */
 export async function signTransaction(
   { wallet, account }: ConnectedWallet,
   transaction: Uint8Array,

@@ -1,14 +1,11 @@
 import { getWallets } from "@wallet-standard/app";
 import type { Wallet } from "@wallet-standard/base";
 import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
-import { connect, type ConnectedWallet } from "./connect.ts";
-import { hasFeature, CHAIN, isSupportedWallet } from "./features.ts";
+import { connect, type ConnectedWallet, hasFeature, CHAIN, isSupportedWallet } from "./connect.ts";
 
-/** The installed wallets and the connected one. */
 export interface Wallets {
   /** Supported wallets; updated as extensions register. */
   wallets: readonly Wallet[];
-  /** The wallet connected last, with its current account. */
   connected: ConnectedWallet | undefined;
   /** Connects to a wallet. @throws WalletError */
   connect: (wallet: Wallet) => Promise<ConnectedWallet>;
@@ -19,7 +16,6 @@ export interface Wallets {
 const WalletsContext = createContext<Wallets | undefined>(undefined);
 const KEY = "toolgate-wallet";
 
-/** Provides the installed wallets. */
 export function WalletProvider({ children }: { children: ReactNode }) {
   const wallets = useInstalledWallets();
   const [connected, setConnected] = useState<ConnectedWallet>();
@@ -50,7 +46,6 @@ export function WalletProvider({ children }: { children: ReactNode }) {
   return <WalletsContext value={value}>{children}</WalletsContext>;
 }
 
-/** Returns the installed wallets. */
 export function useWallets(): Wallets {
   const wallets = use(WalletsContext);
   if (!wallets) throw new Error("useWallets was called outside of WalletProvider");
@@ -90,7 +85,6 @@ function useAutoConnect(
   }, [last, setConnected]);
 }
 
-/** Follows account changes in the wallet. */
 function useAccountChanges(
   connected: ConnectedWallet | undefined,
   setConnected: (connected: ConnectedWallet | undefined) => void,

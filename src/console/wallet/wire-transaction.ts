@@ -1,11 +1,7 @@
 const SIGNATURE = 64;
 const ADDRESS = 32;
 
-/**
- * Adds a signature to a serialised Solana transaction: a signature count, the signatures, the message.
- * Signatures are in the order of the message's addresses.
- * @throws Error if the address is not a required signer
- */
+/** Adds a signature to a transaction, in the order of its addresses. @throws Error unless it is required */
 export async function addSignature(
   transaction: Uint8Array,
   publicKey: Uint8Array,

@@ -7,14 +7,9 @@ import { z } from "zod";
 export const apiReady = z.object({ url: z.string(), key: z.string() });
 
 /** The variable that holds its key. */
-const KEY = "SUN_API_KEY";
+const KEY = "TOOL_SUN_API_KEY";
 
-/**
- * Registers the stand-in's operation as a tool the way any operator registers an API: in a configuration
- * file, with the key in the environment. The file is written into the folder, for the gateway and as an
- * example.
- * @returns the settings that the gateway needs
- */
+/** Registers the stand-in's operation as any operator does, by a file. @returns the gateway's settings */
 export function registerApi(
   dataDir: string,
   { url, key }: z.output<typeof apiReady>,

@@ -12,10 +12,7 @@ const DAY_MS = 86_400_000;
 /** Altitude of the sun's centre at sunrise, degrees: half its width below the horizon, and refraction. */
 const RISING = -0.833;
 
-/**
- * Sunrise and sunset by the general solar position calculations of NOAA's Global Monitoring Laboratory: to
- * about two minutes.
- */
+/** Sunrise and sunset by the solar position calculations of NOAA's GML, to about two minutes. */
 export function sunDay(midnight: number, latitude: number, longitude: number): SunDay {
   const date = new Date(midnight).toISOString().slice(0, 10);
   const firstOfYear = Date.UTC(new Date(midnight).getUTCFullYear(), 0, 1);

@@ -5,11 +5,7 @@ import process from "node:process";
 import { consoleIsCurrent } from "./fingerprint.ts";
 import { BUILT } from "./places.ts";
 
-/**
- * Builds the console in a child process if its sources have changed: the serving process loads no build
- * tools.
- * @returns whether there is a console to serve; logs the reason if it is older than the sources
- */
+/** Builds the console in a process if its sources changed. @returns whether there is a console to serve */
 export async function buildConsoleIfOlder(log: (line: string) => void): Promise<boolean> {
   if (consoleIsCurrent()) return true;
   log("building the console …");

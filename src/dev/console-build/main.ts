@@ -14,9 +14,7 @@ try {
   process.exitCode = 1;
 }
 
-/**
- * Builds in another folder and replaces the old files at once: a gateway may be reading them at its start.
- */
+/** Builds in another folder and replaces the files at once: a starting gateway may read them. */
 async function buildConsole(): Promise<void> {
   // A source changed during the build makes the built console outdated.
   const fingerprint = fingerprintOfSources();

@@ -1,9 +1,7 @@
 import path from "node:path";
 
-/** The checkout. */
 export const ROOT = path.resolve(import.meta.dirname, "../../..");
 
-/** The console's sources. */
 export const SOURCES = path.join(ROOT, "src/console");
 
 /** Folder of the built console, from which the gateway serves it. */

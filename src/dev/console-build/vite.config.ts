@@ -1,15 +1,104 @@
 import path from "node:path";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
-import { chunkGroups } from "./chunks.ts";
-import { compressed } from "./compressed.ts";
+import { defineConfig, type Rolldown, type Plugin, runnerImport } from "vite";
 import { SOURCES } from "./places.ts";
-import { firstPages } from "./first-pages.ts";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
 
-/**
- * How the console becomes files for browsers. No script and no style is inline: the page's policy allows
- * none.
- */
+const [HEAD_END, EMPTY_ROOT] = ["</head>", '<div id="root"></div>'];
+
+/** Loads scripts after the style. Writes a second page with the sign-in HTML, for no session. */
+function firstPages(): Plugin {
+  return {
+    name: "toolgate:first-pages",
+    enforce: "post",
+    async generateBundle(_options, bundle) {
+      const page = bundle["index.html"];
+      if (page?.type !== "asset" || typeof page.source !== "string") return this.error("there is no page");
+      page.source = page.source.replace(HEAD_END, `${preloads(bundle, page.source)}${HEAD_END}`);
+      const { module } = await runnerImport<{ signInMarkup: () => string }>(
+        path.join(SOURCES, "sign-in-markup.tsx"),
+      );
+      const root = EMPTY_ROOT.replace("><", `>${module.signInMarkup()}<`);
+      const source = page.source.replace(EMPTY_ROOT, () => root);
+      this.emitFile({ type: "asset", fileName: "sign-in.html", source });
+    },
+  };
+}
+
+/** Returns links to the scripts that the first one imports later, and to theirs. */
+function preloads(bundle: Rolldown.OutputBundle, html: string): string {
+  const entry = Object.values(bundle).find((file) => file.type === "chunk" && file.isEntry);
+  const names = new Set(entry?.type === "chunk" ? entry.dynamicImports : []);
+  for (const name of names) {
+    const file = bundle[name];
+    if (file?.type === "chunk") for (const needed of file.imports) names.add(needed);
+  }
+  return [...names]
+    .filter((name) => !html.includes(name))
+    .map((name) => `<link rel="modulepreload" fetchpriority="low" crossorigin href="/console/${name}">`)
+    .join("");
+}
+
+const brotli = promisify(brotliCompress);
+const gzipped = promisify(gzip);
+
+/** Compressible types. */
+const TEXT = /\.(?:js|css|html|svg|json)$/;
+
+/** Writes each text a second and third time, compressed, so that no request waits for it. */
+function compressed(): Plugin {
+  let folder = "";
+  return {
+    name: "toolgate:compressed",
+    configResolved: (config) => {
+      folder = path.resolve(config.root, config.build.outDir);
+    },
+    closeBundle: async () => {
+      const files = await readdir(folder, { recursive: true });
+      await Promise.all(
+        files.filter((file) => TEXT.test(file)).map((file) => compress(path.join(folder, file))),
+      );
+    },
+  };
+}
+
+async function compress(file: string): Promise<void> {
+  const content = await readFile(file);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+  await Promise.all([
+    brotli(content, { params }).then((bytes) => writeFile(`${file}.br`, bytes)),
+    gzipped(content, { level: 9 }).then((bytes) => writeFile(`${file}.gz`, bytes)),
+  ]);
+}
+
+const START = path.join(SOURCES, "start.tsx");
+
+/** What every visit loads is one file, and so is what most pages share: browsers fetch six at a time. */
+function chunkGroups(): Rolldown.CodeSplittingGroup[] {
+  let first: Set<string> | undefined;
+  return [
+    // The entry needs it before all others.
+    { name: "import", test: /^\0vite\/preload-helper/ },
+    {
+      debugName: "first",
+      name: (id, context) => {
+        first ??= neededBy(START, (module) => context.getModuleInfo(module)?.importedIds ?? []);
+        return first.has(id) ? "first" : null;
+      },
+    },
+    { name: "shared", minShareCount: 6 },
+  ];
+}
+
+function neededBy(module: string, imports: (module: string) => readonly string[]): Set<string> {
+  const all = new Set([module]);
+  for (const one of all) for (const imported of imports(one)) all.add(imported);
+  return all;
+}
+
+/** How the console becomes files. No script and no style is inline: the page's policy allows none. */
 export default defineConfig({
   root: SOURCES,
   base: "/console/",

@@ -13,11 +13,7 @@ export function isRoot(): boolean {
   return process.geteuid?.() === 0;
 }
 
-/**
- * The account that runs the server if we are root: the owner of existing data, else `nobody`. It must exist
- * in the user database, because initdb looks up its name.
- * @returns undefined if we are not root: the server then runs as the current user
- */
+/** The account that runs the server if we are root (undefined: not root): owner of the data, or `nobody`. */
 export async function serverAccount(dataFolder: string): Promise<Account | undefined> {
   if (!isRoot()) return undefined;
   const owner = await stat(dataFolder).catch(() => undefined);
@@ -35,10 +31,7 @@ export function nobody(passwd: string): Account {
   return { uid: accountId(uid), gid: accountId(gid) };
 }
 
-/**
- * Whether `account` may pass through every folder on the way to `folder`, `folder` included. Read from the
- * permission bits rather than tried, because as root every attempt of ours succeeds.
- */
+/** Whether `account` may enter `folder`, by permission bits: as root every attempt would succeed. */
 export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
   if (account === undefined) return true;
   for (let current = await realpath(folder); ; current = path.dirname(current)) {

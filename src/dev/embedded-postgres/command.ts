@@ -8,10 +8,7 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/**
- * Runs a PostgreSQL program to its end as `account`. Never rejects: a program that cannot be executed is a
- * result too.
- */
+/** Runs a PostgreSQL program as `account`. Never rejects: not being executable is a result too. */
 export function run(
   file: string,
   args: readonly string[],
@@ -33,15 +30,10 @@ export function run(
   });
 }
 
-/**
- * A working directory that every account may enter: the caller's own may be closed to the server's account.
- */
+/** A working directory for every account: the caller's own may be closed to the server's account. */
 export const rootFolder = process.platform === "win32" ? (process.env["SystemRoot"] ?? "C:\\") : "/";
 
-/**
- * The environment of every PostgreSQL program. Built from nothing, so that neither PG* variables (of a
- * PostgreSQL that the machine has anyway) nor the locale and the time zone of the shell reach the database.
- */
+/** The environment of PostgreSQL programs: no PG* variables, locale or time zone of the shell. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = ["PATH", "SystemRoot", "TEMP", "TMP"].flatMap((name) => {
     const value = process.env[name];

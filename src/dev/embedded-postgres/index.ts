@@ -11,17 +11,11 @@ import { StartFailure, startServer } from "./server.ts";
 export { EmbeddedPostgresError } from "./error.ts";
 
 export interface EmbeddedPostgresOptions {
-  /**
-   * The DATA_DIR setting. The database is kept in its folder `postgres` between runs; deleting that folder
-   * resets it.
-   */
+  /** The DATA_DIR setting: its folder `postgres` keeps the database; deleting that resets it. */
   readonly dataDir: string;
   /** TCP port on 127.0.0.1; 0, the default, takes a free one. */
   readonly port?: number;
-  /**
-   * PostgreSQL settings by name, for example `{ max_connections: "200" }`. Unless overridden, commits are
-   * durable.
-   */
+  /** PostgreSQL settings by name: `{ max_connections: "200" }`. Commits are durable by default. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Receives one line per slow step. */
   readonly onProgress?: (text: string) => void;
@@ -70,10 +64,7 @@ interface Launch {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/**
- * Starts, again where that can help: a free port may be snatched away, and children of a killed server need a
- * moment to end.
- */
+/** Starts, again where that helps: a port may be taken, and a killed server's children need a moment. */
 async function startOnPort(
   { cluster, binaries, account, settings }: Launch,
   port: number,

@@ -1,12 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { chmod, chown, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+  lstat,
+} from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 import { type Account, canEnter, isRoot } from "./account.ts";
 import { run } from "./command.ts";
 import { EmbeddedPostgresError, errorCode } from "./error.ts";
-import { openPlace } from "./open-place.ts";
 import { isAlive } from "./postmaster.ts";
+import os from "node:os";
 
 interface Initialization {
   /** Final place of the cluster; must not exist yet. */
@@ -18,11 +29,7 @@ interface Initialization {
   readonly onProgress: (text: string) => void;
 }
 
-/**
- * Creates a cluster at `home` atomically: built beside and moved in one step, so a killed process leaves
- * nothing that a later start could take for data.
- * @throws EmbeddedPostgresError with the output of initdb when that fails
- */
+/** Creates a cluster at `home` by one move. @throws EmbeddedPostgresError with initdb's output */
 export async function initializeCluster({
   home,
   account,
@@ -97,4 +104,23 @@ async function removeAbandoned(parent: string): Promise<void> {
     if (Number.isInteger(builder) && !isAlive(builder))
       await rm(path.join(parent, name), { recursive: true, force: true });
   }
+}
+
+/** A data folder that `account` can reach, best one that survives a reboot. @throws EmbeddedPostgresError */
+async function openPlace(account: Account | undefined): Promise<string> {
+  for (const parent of ["/var/lib", "/var/tmp", os.tmpdir()]) {
+    const folder = path.join(parent, "toolgate");
+    try {
+      await mkdir(folder, { mode: 0o711 }).catch(() => undefined);
+      const { uid, mode } = await lstat(folder);
+      // In a folder that all may write to, another user may have taken the name first.
+      const ours = uid === process.geteuid?.() && (mode & 0o022) === 0;
+      if (ours && (await canEnter(account, folder))) return folder;
+    } catch {
+      continue;
+    }
+  }
+  throw new EmbeddedPostgresError(
+    "No folder was found that PostgreSQL's account can enter. Point DATA_DIR to one, or set DATABASE_URL.",
+  );
 }

@@ -23,7 +23,6 @@ export async function waitUntilUnused(dataFolder: string): Promise<void> {
   }
 }
 
-/** The error of a second server on one data folder. */
 export function alreadyRunning(dataFolder: string, pid: number | undefined): EmbeddedPostgresError {
   const which = pid === undefined ? "PostgreSQL" : `PostgreSQL (process ${pid})`;
   return new EmbeddedPostgresError(
@@ -42,10 +41,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * Reads postmaster.pid: the process id on line 1, the state on line 8 (PostgreSQL's `miscadmin.h`,
- * LOCK_FILE_LINE_*).
- */
+/** Reads postmaster.pid: process id on line 1, state on line 8 (`miscadmin.h`, LOCK_FILE_LINE_*). */
 async function runningServer(
   dataFolder: string,
 ): Promise<{ pid: number; state: "ready" | "stopping" } | undefined> {
@@ -62,10 +58,7 @@ async function runningServer(
   return { pid, state: lines[7]?.trim() === "stopping" ? "stopping" : "ready" };
 }
 
-/**
- * Whether the process is certainly not a server of this folder. A server's working directory is its data
- * folder; a process without one is dead and not collected by init yet.
- */
+/** Whether the process is no server of this folder, which is a server's working directory; dead: none. */
 async function worksElsewhere(pid: number, dataFolder: string): Promise<boolean> {
   if (process.platform !== "linux") return false;
   try {

@@ -8,15 +8,13 @@ import type { Account } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { type Cluster, clusterOwner } from "./cluster.ts";
 import { rootFolder, serverEnvironment } from "./command.ts";
-import { tryDatabase } from "./database.ts";
+import pg from "pg";
+import { errorCode } from "./error.ts";
 
 /** A server that answers queries. */
 export interface Server {
   readonly url: string;
-  /**
-   * Shuts down fast (open transactions are rolled back, a checkpoint is written) and waits for the end. May
-   * be called again.
-   */
+  /** Shuts down fast (rollback, checkpoint) and waits for the end. May be called again. */
   readonly stop: () => Promise<void>;
 }
 
@@ -131,4 +129,46 @@ async function openLog(file: string, account: Account | undefined) {
   if (account !== undefined) await handle.chown(account.uid, account.gid);
   const start = (await handle.stat()).size;
   return { handle, written: async () => (await readFile(file)).subarray(start).toString("utf8").trim() };
+}
+
+/** Connects to the database, created if absent. @returns "not yet" while starting; an error if hopeless */
+async function tryDatabase(url: string): Promise<"ready" | "not yet" | Error> {
+  try {
+    await withClient(url, (client) => client.query("SELECT 1"));
+    return "ready";
+  } catch (error) {
+    switch (errorCode(error)) {
+      case "3D000": // invalid_catalog_name
+        return createDatabase(url);
+      case "28P01": // invalid_password
+        return new Error("PostgreSQL does not accept the password that is kept beside its data");
+      default:
+        return "not yet";
+    }
+  }
+}
+
+async function createDatabase(url: string): Promise<"ready" | Error> {
+  const maintenance = new URL(url);
+  const name = maintenance.pathname.slice(1);
+  maintenance.pathname = "/postgres";
+  try {
+    await withClient(maintenance.href, (client) =>
+      client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`),
+    );
+    return "ready";
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+async function withClient<T>(connectionString: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => undefined); // a server that dies under the connection also rejects the query
+  try {
+    await client.connect();
+    return await use(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }

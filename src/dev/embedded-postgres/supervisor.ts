@@ -30,10 +30,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
 // The gateway outlives its terminal, and needs its database then.
 process.on("SIGHUP", () => {});
 
-/**
- * PostgreSQL's "fast shutdown" (SIGINT), then its "immediate shutdown" (SIGQUIT), after which it recovers at
- * the next start.
- */
+/** PostgreSQL's "fast shutdown" (SIGINT), then "immediate" (SIGQUIT), from which it recovers. */
 function stop(): void {
   server.kill("SIGINT");
   setTimeout(() => server.kill("SIGQUIT"), fastShutdownLimit);

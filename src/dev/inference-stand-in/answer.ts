@@ -11,10 +11,7 @@ export interface Answer {
 
 const LONGEST_QUOTE = 200;
 
-/**
- * States that no model is at work and repeats the last message, so that the reader sees that the call
- * arrived.
- */
+/** States that no model is at work and repeats the last message: the call arrived. */
 export function answerTo(
   messages: readonly { readonly content: string }[],
   maxTokens: number | undefined,

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { answerTo, STAND_IN_MODEL } from "./answer.ts";
-import { sendChunks, usageOf } from "./chunks.ts";
+import { answerTo, STAND_IN_MODEL, type Answer } from "./answer.ts";
 
 const chatBody = z.object({
   model: z.string(),
@@ -13,10 +12,7 @@ const chatBody = z.object({
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 });
 
-/**
- * Answers GET /v1/models and POST /v1/chat/completions in the shapes of the OpenAI API reference; everything
- * else is an error in its shape.
- */
+/** Answers GET /v1/models and POST /v1/chat/completions as the OpenAI API; all else is its error. */
 export async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const route = `${request.method} ${request.url}`;
   if (route === "GET /v1/models") {
@@ -70,4 +66,36 @@ function refuse(response: ServerResponse, status: number, message: string): void
 
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+}
+
+/** Common fields of all chunks of an answer. */
+interface ChunkHead {
+  readonly id: string;
+  /** Seconds since the Unix epoch. */
+  readonly created: number;
+  readonly model: string;
+}
+
+/** Sends an answer word by word as server-sent events (OpenAI API, "Streaming events"). */
+function sendChunks(response: ServerResponse, head: ChunkHead, answer: Answer, withUsage: boolean): void {
+  response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
+  const write = (more: object): void => {
+    response.write(`data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...more })}\n\n`);
+  };
+  const say = (delta: object, finish_reason: string | null): void =>
+    write({ choices: [{ index: 0, delta, finish_reason }], ...(withUsage && { usage: null }) });
+  say({ role: "assistant", content: "" }, null);
+  for (const word of answer.content.split(/(?<= )/)) say({ content: word }, null);
+  say({}, answer.finishReason);
+  if (withUsage) write({ choices: [], usage: usageOf(answer) });
+  response.end("data: [DONE]\n\n");
+}
+
+/** The counts as the protocol has them. */
+export function usageOf({ promptTokens, completionTokens }: Answer): object {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
 }

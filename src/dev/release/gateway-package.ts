@@ -21,7 +21,7 @@ const manifest = z.object({
   license: z.string(),
   dependencies: z.record(z.string(), z.string()),
   optionalDependencies: z.record(z.string(), z.string()),
-  overrides: z.record(z.string(), z.string()),
+  overrides: z.record(z.string(), z.unknown()),
 });
 
 /** Builds the package `toolgate` into dist/gateway; returns the folder. */
@@ -38,7 +38,6 @@ export async function buildGatewayPackage(log: (line: string) => void): Promise<
   return BUILT;
 }
 
-/** Copies the files of a folder that are not compiled. */
 async function copyOthers(folder: string): Promise<void> {
   const files = await readdir(path.join(ROOT, folder), { recursive: true });
   for (const file of files.map((name) => path.posix.join(folder, name.replaceAll("\\", "/")))) {
@@ -71,7 +70,9 @@ async function manifestText(): Promise<string> {
   const { name, version, description, license, dependencies, optionalDependencies, overrides } =
     manifest.parse(JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8")));
   const optional = Object.entries(optionalDependencies).filter(([one]) => !one.startsWith("node-"));
-  const replaced = Object.entries(overrides).filter(([, by]) => by.startsWith("npm:"));
+  const replaced = Object.entries(overrides).filter(
+    ([, by]) => typeof by === "string" && by.startsWith("npm:"),
+  );
   const written = {
     name,
     version,

@@ -1,10 +1,12 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { watch } from "node:fs";
+import { watch, realpathSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "../console-build/places.ts";
 import { endpoints, type Endpoints, type GatewayJob } from "./messages.ts";
-import { startVite } from "./vite.ts";
+import { createServer } from "vite";
+import { DEV_WALLET_MARK } from "../../transport/console-server/console-files.ts";
+import { freePort } from "../free-port.ts";
 
 /** Time for an editor to finish saving, ms. */
 const QUIET_MS = 100;
@@ -19,10 +21,7 @@ export interface WatchOptions extends Pick<GatewayJob, "dataDir" | "movable"> {
   readonly log: (line: string) => void;
 }
 
-/**
- * Starts the gateway in a process of its own, and again after each change of its files.
- * @throws Error when the first start fails; later ones wait for the next change
- */
+/** Runs the gateway in a process, again after each change. @throws Error when the first start fails */
 export async function startWatchedGateway(
   options: WatchOptions,
 ): Promise<Endpoints & { close(): Promise<void> }> {
@@ -128,4 +127,31 @@ class GatewayProcess {
 
 function portOf(url: string): string {
   return new URL(url).port;
+}
+
+const MODULES = path.join(ROOT, "node_modules");
+
+/** Starts Vite's server. Browsers reach it through the gateway, and its WebSocket directly. */
+async function startVite(dataDir: string): Promise<{ url: string; stop(): Promise<void> }> {
+  const port = await freePort();
+  const host = "127.0.0.1";
+  const server = await createServer({
+    configFile: path.join(ROOT, "src/dev/console-build/vite.config.ts"),
+    cacheDir: path.join(dataDir, "vite"),
+    plugins: [
+      {
+        name: "toolgate:dev-wallet",
+        transformIndexHtml: (html) => html.replace("</head>", `${DEV_WALLET_MARK}</head>`),
+      },
+    ],
+    server: {
+      host,
+      port,
+      strictPort: true,
+      hmr: { host, clientPort: port },
+      fs: { allow: [ROOT, realpathSync(MODULES)] },
+    },
+  });
+  await server.listen();
+  return { url: `http://${host}:${port}`, stop: () => server.close() };
 }

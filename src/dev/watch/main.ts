@@ -1,7 +1,6 @@
 // The gateway of `dev --watch`: the supervisor starts this program again after each change.
 import process from "node:process";
-import { readConfig, requireServeConfig } from "../../config/config.ts";
-import { collectSecrets } from "../../config/secrets.ts";
+import { readConfig, requireServeConfig, collectSecrets } from "../../config/config.ts";
 import { startGateway } from "../../gateway.ts";
 import { createLogger } from "../../log.ts";
 import { migrate } from "../../postgres/database/migrate.ts";

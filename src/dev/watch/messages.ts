@@ -9,7 +9,6 @@ export const gatewayJob = z.object({
 });
 export type GatewayJob = z.output<typeof gatewayJob>;
 
-/** Message of a gateway process that serves. */
 export const endpoints = z.object({
   baseUrl: z.string(),
   consoleUrl: z.string(),

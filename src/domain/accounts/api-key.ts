@@ -8,7 +8,6 @@ export const KEY_PREFIX = "sk-agent-";
 /** Complete format of a key, for secret scanners and validators. */
 export const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 
-/** Length of a key in characters. */
 export const KEY_LENGTH = KEY_PREFIX.length + 50;
 
 /** Characters of a key kept for display; at least 131 random bits stay secret. */
@@ -28,7 +27,6 @@ const LENGTH = SIGNED + MAC;
 /** Imported HMAC keys: importing costs eight times as much as using one. */
 const imported = new WeakMap<Buffer, KeyObject>();
 
-/** A deployment secret that signs API keys. */
 export interface KeySecret {
   readonly version: number;
   readonly secret: Buffer;
@@ -43,7 +41,6 @@ export interface ParsedKey {
   readonly mac: Buffer;
 }
 
-/** Returns a new API key, signed with the secret. */
 export function newApiKey({ version, secret }: KeySecret, random: Random, cell = 0): string {
   const key = Buffer.alloc(LENGTH);
   key[0] = FORMAT;

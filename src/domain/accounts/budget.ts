@@ -6,14 +6,11 @@ export const BUDGET_PERIODS = ["day", "month", "total"] as const;
 
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
-/**
- * Maximum taken from the balance, micro-USD; undefined: unlimited. Calls paid on the chain do not count.
- */
+/** Maximum taken from the balance, micro-USD; undefined: unlimited. Calls paid on the chain do not count. */
 export interface BudgetLimits {
   perDay: MicroUsd | undefined;
   perMonth: MicroUsd | undefined;
   inAll: MicroUsd | undefined;
-  /** Percent of a limit at which it is reported. */
   warnPercent: number;
 }
 
@@ -23,7 +20,6 @@ export const DEFAULT_WARN_PERCENT = 80;
 /** All limits of an API key besides its scopes. */
 export interface KeyLimits extends AccessLimits, BudgetLimits {}
 
-/** Limits of a key that has none. */
 export const NO_LIMITS: KeyLimits = {
   expiresAt: undefined,
   perCall: undefined,
@@ -44,7 +40,6 @@ export interface BudgetUse {
   period: BudgetPeriod;
   /** Undefined: unlimited. */
   limit: MicroUsd | undefined;
-  /** Charged. */
   spent: MicroUsd;
   /** Held by calls that run. */
   held: MicroUsd;

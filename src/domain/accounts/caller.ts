@@ -1,7 +1,7 @@
+import { hash } from "node:crypto";
 import type { MicroUsd } from "../core/money.ts";
-import type { RateTier } from "./rate-limit.ts";
-import type { RequestLogSettings } from "./request-log.ts";
-import type { Scope } from "./scope.ts";
+import { idOf } from "../core/ids.ts";
+import { type Scope, SCOPES } from "./scope.ts";
 
 /** Limits of single calls of an API key, besides its scopes. */
 export interface AccessLimits {
@@ -39,4 +39,105 @@ export interface Caller {
 /** Whether the key's limits allow the tool. Does not check scopes. */
 export function allowsTool({ limits }: Caller, tool: string): boolean {
   return limits?.tools === undefined || limits.tools.has(tool);
+}
+
+/** A token bucket (GCRA, specification 8). */
+export interface RateTier {
+  /** Long-term rate. */
+  ratePerMinute: number;
+  /** Capacity of the bucket. */
+  burst: number;
+}
+
+/** The tier `default` of specification 8, unless the configuration has another one. */
+export const DEFAULT_TIER: RateTier = { ratePerMinute: 60, burst: 10 };
+
+/** The maximum tier: one token per microsecond, the resolution of the buckets. */
+export const MAX_TIER: RateTier = { ratePerMinute: 60_000_000, burst: 10_000_000 };
+
+/** Rate limits of a tier: of each API key, and of all keys of an account; undefined: ten times those. */
+interface TierLimits {
+  readonly rate_per_minute: number;
+  readonly burst: number;
+  readonly account_rate_per_minute?: number | undefined;
+  readonly account_burst?: number | undefined;
+}
+
+/** The tiers of a document by name, `default` among them. */
+export type Tiers = Readonly<Record<string, TierLimits>>;
+
+/** Result of taking a token. */
+export interface RateDecision {
+  allowed: boolean;
+  /** X-RateLimit-Limit: requests per minute. */
+  limit: number;
+  /** X-RateLimit-Remaining: calls possible right now, 0..burst. */
+  remaining: number;
+  /** X-RateLimit-Reset: Unix seconds at which the bucket is full again. */
+  resetAt: number;
+  /** Seconds until one call is possible; 0 when allowed. */
+  retryAfterSeconds: number;
+  /** Set when the account's bucket refuses; the figures are then the account's. */
+  ofAccount?: true;
+}
+
+/** Of which requests params and result are stored. */
+const REQUEST_BODIES = ["none", "errors", "all"] as const;
+
+export type RequestBodies = (typeof REQUEST_BODIES)[number];
+
+export interface RequestLogSettings {
+  readonly bodies: RequestBodies;
+  /** How long requests are kept, 1 to 720 hours. */
+  readonly hours: number;
+}
+
+export const DEFAULT_REQUEST_LOG: RequestLogSettings = { bodies: "none", hours: 168 };
+
+export function isRequestBodies(text: string): text is RequestBodies {
+  return REQUEST_BODIES.some((one) => one === text);
+}
+
+interface WalletAccount {
+  readonly accountId: string;
+  readonly tier: RateTier;
+  readonly accountTier: RateTier;
+  readonly blockedReason: string | undefined;
+  readonly requestLog?: RequestLogSettings | undefined;
+}
+
+/**
+ * Returns the caller of a wallet that pays or signed in without an API key: all rights of its account but
+ * the operator role, and the account's id in place of a key's.
+ * @param account undefined before the first payment: the id then only identifies the wallet
+ */
+export function walletCaller(wallet: string, account: WalletAccount = unknownAccount(wallet)): Caller {
+  return {
+    keyId: account.accountId,
+    accountId: account.accountId,
+    scopes: new Set(SCOPES),
+    tier: account.tier,
+    accountTier: account.accountTier,
+    operator: false,
+    limits: undefined,
+    budgeted: false,
+    limitsVersion: 0,
+    blockedReason: account.blockedReason,
+    requestLog: account.requestLog,
+  };
+}
+
+/** Derived from the wallet, so that the limits of the relay count its payments before it has an account. */
+function unknownAccount(wallet: string): WalletAccount {
+  return {
+    accountId: idOf("acct", hash("sha256", `wallet:${wallet}`, "buffer").subarray(0, 16)),
+    tier: DEFAULT_TIER,
+    accountTier: DEFAULT_TIER,
+    blockedReason: undefined,
+  };
+}
+
+/** The bucket of signed requests in place of an API key's: the account has one for all of them together. */
+export function signInKeyId(accountId: string): string {
+  return idOf("key", hash("sha256", `sign-in:${accountId}`, "buffer").subarray(0, 16));
 }

@@ -39,10 +39,7 @@ export interface KeyRules {
 /** Control characters, line breaks and direction overrides that would garble a displayed name. */
 const UNSEEN = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u;
 
-/**
- * Validates a requested key.
- * @throws ToolgateError INVALID_REQUEST naming the field by its path
- */
+/** Validates a requested key. @throws ToolgateError INVALID_REQUEST naming the field by its path */
 export function validateNewKey({ name, scopes, limits, groupId }: RequestedKey, rules: KeyRules): NewKey {
   return {
     name: nameOf(name),
@@ -55,7 +52,6 @@ export function validateNewKey({ name, scopes, limits, groupId }: RequestedKey, 
 /** An unvalidated change of a key; undefined members stay as they are. */
 interface RequestedChange {
   readonly name: string | undefined;
-  /** Replace all limits. */
   readonly limits: RequestedLimits | undefined;
   /** Empty: no group. */
   readonly groupId: string | undefined;
@@ -64,7 +60,6 @@ interface RequestedChange {
 /** A change of a key; undefined members stay as they are. */
 export interface KeyChange {
   readonly name: string | undefined;
-  /** All limits, replaced together. */
   readonly limits: KeyLimits | undefined;
   /** Undefined member: no group. */
   readonly group: { readonly groupId: string | undefined } | undefined;

@@ -1,4 +1,3 @@
-/** Scopes of API keys. */
 export const SCOPES = [
   "inference:write",
   "compute:read",

@@ -8,7 +8,6 @@ const [NONCE, TAG] = [12, 16];
 /** What is sealed: keys of different purposes are independent. */
 export type SealPurpose = "request-log" | "webhook";
 
-/** A sealed text and the version of the secret that sealed it. */
 export interface SealedBody {
   readonly version: number;
   readonly sealed: Buffer;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
-import { NO_CELL, type Cell } from "../core/cell.ts";
+import { NO_CELL, type Cell } from "../core/ids.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { SealingKey, SealingKeys } from "../payments/quote.ts";
 

@@ -1,19 +1,20 @@
+import { createHash, hash } from "node:crypto";
+import canonicalize from "canonicalize";
 import type { Caller } from "../accounts/caller.ts";
 import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { ProgressListener, ResultSink } from "../tools/tool.ts";
+import { ToolgateError } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
 
-/** The payment of a call paid by proof. */
 export interface StartPayment {
   /** Transaction, as on the receipt. */
   readonly txSignature: string;
-  /** What was paid. */
   readonly quoted: MicroUsd;
 }
 
 /** What a use case notes about the request of a call, for metrics, logs and traces. */
 export interface CallRecord {
-  /** Who pays. */
   caller: Caller | undefined;
   /** A name of the catalogue. */
   tool: string | undefined;
@@ -41,4 +42,32 @@ export interface CallContext {
   /** Called when the tool starts under its hold. */
   readonly onStart?: ((payment: StartPayment | undefined) => void) | undefined;
   readonly record?: CallRecord | undefined;
+}
+
+/**
+ * Identifies a call: SHA-256 of the canonical JSON (RFC 8785) of `{params, tool}`, 32 bytes. Without proof
+ * and key, so that the paid retry has the same fingerprint.
+ * @throws ToolgateError INVALID_REQUEST for values without a canonical form: lone surrogates, numbers
+ * beyond double (RFC 8785 section 3.2.2)
+ */
+export function fingerprint(tool: string, params: JsonObject): Buffer {
+  // A digest as text is faster than as a buffer.
+  return Buffer.from(hash("sha256", canonical({ params, tool }), "binary"), "latin1");
+}
+
+/** Returns the fingerprint of a call and of what the gateway chose for it, for a quote. */
+export function withChoice(print: Buffer, choice: string | undefined): Buffer {
+  return choice === undefined ? print : createHash("sha256").update(print).update(choice).digest();
+}
+
+function canonical(call: JsonObject): string {
+  try {
+    return canonicalize(call) ?? "";
+  } catch (cause) {
+    throw new ToolgateError(
+      "INVALID_REQUEST",
+      "params: must be JSON of well-formed Unicode and finite numbers",
+      { cause },
+    );
+  }
 }

@@ -1,6 +1,5 @@
 // Written by hand: with @scure/base a 402, whose quote id is long, costs 14 % more CPU time.
 
-/** Bitcoin's alphabet. */
 const ALPHABET = Array.from("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz");
 const ZERO = "1";
 const ZERO_CODE = ZERO.charCodeAt(0);

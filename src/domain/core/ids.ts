@@ -1,4 +1,3 @@
-import type { Cell, NameKind } from "./cell.ts";
 import type { Clock, Random } from "./clock.ts";
 
 /** Prefixes of identifiers. Identifiers contain no colon, because memos are split at colons. */
@@ -47,3 +46,30 @@ export function cellOfId(prefix: IdPrefix, id: string): number {
 export function reportUnknownId(cell: Cell, name: NameKind, prefix: IdPrefix, id: string): void {
   if (cell.number !== 0) cell.isForeign(name, cellOfId(prefix, id));
 }
+
+/** A deployment among several that share one address; names carry its number. */
+export interface Cell {
+  /** 1 to 65535; 0: the only deployment. */
+  readonly number: number;
+  /**
+   * Whether another cell issued a name, which must then be refused; reports it. Names without a cell (0) are
+   * from before a deployment became one.
+   */
+  isForeign(name: NameKind, named: number): boolean;
+}
+
+type NameKind = "account" | "api_key" | "deposit" | "quote" | "receipt" | "run" | "session" | "sign_in";
+
+/** @param report receives each foreign name */
+export function cellOf(number: number, report: (name: NameKind, cell: number) => void = () => {}): Cell {
+  return {
+    number,
+    isForeign(name, named) {
+      if (named === 0 || named === number) return false;
+      report(name, named);
+      return true;
+    },
+  };
+}
+
+export const NO_CELL = cellOf(0);

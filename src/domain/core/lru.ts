@@ -30,7 +30,6 @@ export class Lru<Key, Value> {
     this.#entries.delete(key);
   }
 
-  /** Deletes every matching value. */
   deleteWhere(matches: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (matches(value)) this.#entries.delete(key);
   }

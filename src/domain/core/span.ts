@@ -36,7 +36,6 @@ export interface Span {
   readonly sampled: boolean;
   /** Headers for servers that this step calls (W3C Trace Context). */
   readonly headers: Readonly<Record<string, string>>;
-  /** Starts a step of this one. */
   child(name: string, attributes?: SpanAttributes, kind?: SpanKind): Span;
   /** Adds what became known. @param name replaces the name */
   set(attributes: SpanAttributes, name?: string): void;
@@ -50,10 +49,7 @@ export interface Span {
 
 /** Starts traces, and continues those of callers. */
 export interface Tracer {
-  /**
-   * @param at when it started, by `performance.now()`
-   * @param parent as sent; ignored if malformed
-   */
+  /** @param at when it started, by `performance.now()` @param parent as sent; ignored if malformed */
   start(at: number, parent: TraceContext): Span;
   /** The step that {@link Span.run} runs; undefined elsewhere. */
   current(): Span | undefined;

@@ -16,7 +16,6 @@ export interface Deposit {
   readonly cancelledAt: Date | undefined;
   /** Total credited, micro-USD. */
   readonly credited: MicroUsd;
-  /** First credit and its transaction. */
   readonly creditedAt: Date | undefined;
   readonly creditedBy: string | undefined;
 }
@@ -39,7 +38,6 @@ export interface TransactionEffect {
   readonly memo: string | undefined;
 }
 
-/** How a transaction relates to a deposit. */
 export type DepositMatch = Candidate & {
   /**
    * `pays`: has the deposit's memo. `stray`: pays the treasury with another memo or none. `failed`: moved

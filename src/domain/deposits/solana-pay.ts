@@ -9,9 +9,7 @@ export interface TransferRequest {
   readonly splToken: string;
   /** Read-only, non-signer account of the transfer that makes it searchable. */
   readonly reference: string;
-  /** Name of the payee. */
   readonly label: string;
-  /** Purpose. */
   readonly message: string;
   readonly memo: string;
 }

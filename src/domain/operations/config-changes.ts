@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { displayUsd } from "../core/money.ts";
-import { DEFAULT_TIER } from "../accounts/rate-limit.ts";
+import { DEFAULT_TIER } from "../accounts/caller.ts";
 import { breakingChanges } from "./breaking-changes.ts";
 
-/** A tool as a version of the configuration offers it. */
 export interface OfferedTool {
   readonly name: string;
   /** Undefined while its server has not described it. */
@@ -23,7 +22,6 @@ interface ChangedDocument {
   readonly tools: readonly OfferedTool[];
 }
 
-/** Returns the changes from one document to another. */
 export function configChanges(before: ChangedDocument, after: ChangedDocument): ConfigChange[] {
   return [
     ...toolChanges(listed(before.document["tools"]), listed(after.document["tools"])),
@@ -101,7 +99,6 @@ function schemaChanges(before: readonly OfferedTool[], after: readonly OfferedTo
   });
 }
 
-/** Models by upstream and id. */
 function modelsOf(document: JsonObject): Named {
   const upstreams = listed(isJsonObject(document["inference"]) ? document["inference"]["upstreams"] : []);
   return new Map(

@@ -3,14 +3,13 @@ import type { SealingKey } from "./quote.ts";
 
 /** Versioned secrets, each the seed of an Ed25519 key. */
 export interface SigningKeys {
-  /** The key for new signatures. */
   current(): SealingKey;
   /** Every version, also one that is not used yet. */
   all(): readonly SealingKey[];
 }
 
 /** A public key (RFC 8037, section 2). */
-export interface PublicJwk {
+interface PublicJwk {
   readonly kty: "OKP";
   readonly crv: "Ed25519";
   /** base64url */
@@ -49,7 +48,6 @@ export class JwsSigner {
     return `${signed}.${sign(null, Buffer.from(signed), this.#import(secret)).toString("base64url")}`;
   }
 
-  /** Returns the public key of every version, by its id. */
   publicKeys(did: string): { readonly id: string; readonly jwk: PublicJwk }[] {
     return this.#keys.all().map(({ version, secret }) => {
       const der = createPublicKey(this.#import(secret)).export({ format: "der", type: "spki" });
@@ -74,4 +72,20 @@ function keyId(did: string, version: number): string {
 
 function encoded(text: string): string {
   return Buffer.from(text).toString("base64url");
+}
+
+/** Where the document of {@link didWeb} is below the address. */
+export function didDocumentPath(baseUrl: string | undefined, cell: number): string {
+  if (cell > 0) return `/cells/${cell}/did.json`;
+  return baseUrl === undefined || pathOf(baseUrl).length === 0 ? "/.well-known/did.json" : "/did.json";
+}
+
+/** Returns the identifier of a cell (did:web method, section 3.2). Cell 0: of the address itself. */
+export function didWeb(baseUrl: string, cell: number): string {
+  const parts = [new URL(baseUrl).host, ...pathOf(baseUrl), ...(cell > 0 ? ["cells", String(cell)] : [])];
+  return `did:web:${parts.map(encodeURIComponent).join(":")}`;
+}
+
+function pathOf(baseUrl: string): string[] {
+  return new URL(baseUrl).pathname.split("/").filter((part) => part !== "");
 }

@@ -1,7 +1,7 @@
 import { decodeObject } from "./encoded-object.ts";
 import { malformedProof } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
-import { parseXPayment, refuseXPayment, X_PAYMENT } from "./x-payment.ts";
+import { parseXPayment, refuseXPayment, X_PAYMENT } from "./x402-payload.ts";
 import { META_PAYMENT, PAYMENT_SIGNATURE } from "./x402.ts";
 
 const META_CARRIER = `_meta["${META_PAYMENT}"]`;
@@ -12,7 +12,6 @@ export const BODY_CARRIER = "payment_proof";
  * itself.
  */
 export interface Proof {
-  /** Name of the payment method. */
   readonly method: string;
   /** Idempotency key inside the proof. */
   readonly paymentId?: string | undefined;
@@ -38,7 +37,6 @@ export interface ProofCarriers {
   readonly paymentSignature?: string | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport). */
   readonly metaPayment?: unknown;
-  /** The body's payment_proof. */
   readonly paymentProof: BodyProof | undefined;
 }
 
@@ -51,7 +49,6 @@ export type CarriedProof =
       readonly members: Readonly<Record<string, unknown>>;
     };
 
-/** Parses the proofs of one payment method. */
 export interface ProofFormat<P extends Proof = Proof> {
   readonly name: string;
   /** The `network` of its body proofs. */

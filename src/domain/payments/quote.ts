@@ -8,9 +8,8 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
-import { NO_CELL, type Cell } from "../core/cell.ts";
+import { NO_CELL, type Cell, idOf, uuidOf } from "../core/ids.ts";
 import type { Clock, Random } from "../core/clock.ts";
-import { idOf, uuidOf } from "../core/ids.ts";
 import type { MicroUsd } from "../core/money.ts";
 
 /** The account of a quote that any wallet may pay: the payer's account makes the call. */
@@ -30,7 +29,6 @@ export interface Quote {
   fingerprint: Buffer;
 }
 
-/** A secret that seals quotes. */
 export interface SealingKey {
   /** 1..65535. A quote names its version, so that keys can rotate while quotes are open. */
   version: number;
@@ -38,9 +36,7 @@ export interface SealingKey {
   secret: Buffer;
 }
 
-/** The sealing keys of this installation. */
 export interface SealingKeys {
-  /** The key for new quotes. */
   current(): SealingKey;
   /** Returns undefined for an unknown or retired version. */
   version(version: number): SealingKey | undefined;
@@ -203,9 +199,7 @@ function sealedOf(quoteId: string): Buffer | undefined {
   return sealed?.length === SEALED && sealed[0] === FORMAT ? sealed : undefined;
 }
 
-/**
- * Returns the payment step of a quote, `step_` and 32 hex digits. Derived, so that it need not be stored.
- */
+/** Returns the payment step of a quote, `step_` and 32 hex digits. Derived, so that it need not be stored. */
 export function stepIdOf(quoteId: string): string {
   return `step_${hash("sha256", `step:${quoteId}`).slice(0, 32)}`;
 }

@@ -1,6 +1,52 @@
 import { malformedProof } from "../core/errors.ts";
-import { member, objectMember, textMember, transactionMember } from "./proof-members.ts";
+import { isJsonObject } from "../core/json.ts";
+import { decodeBase64, decodeObject } from "./encoded-object.ts";
 import { X402_NETWORK, X402_SCHEME, X402_V1_NETWORK, type X402Terms } from "./x402.ts";
+
+// Readers for members of a JSON proof. Own members only: inherited ones were not sent. Paths start with the
+// carrier's name, so that errors say where to look.
+
+/** Maximum transaction size, bytes (Solana, `PACKET_DATA_SIZE`). */
+const MAX_TRANSACTION_BYTES = 1232;
+
+type Members = Readonly<Record<string, unknown>>;
+
+function member(members: Members, name: string): unknown {
+  return Object.hasOwn(members, name) ? members[name] : undefined;
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 unless it is absent or a non-empty string */
+export function textMember(members: Members, name: string, path: string): string | undefined {
+  const value = member(members, name);
+  if (value === undefined) return undefined;
+  if (typeof value !== "string" || value === "")
+    throw malformedProof(`${path}${name} must be a non-empty string`);
+  return value;
+}
+
+/**
+ * @throws ToolgateError INVALID_PAYMENT 400 unless it is absent, null (as some clients write it) or an object
+ */
+function objectMember(members: Members, name: string, path: string): Members | undefined {
+  const value = member(members, name);
+  if (value === undefined || value === null) return undefined;
+  if (!isJsonObject(value)) throw malformedProof(`${path}${name} must be an object`);
+  return value;
+}
+
+/** Returns the wire bytes of a base64 transaction. @throws ToolgateError INVALID_PAYMENT 400 */
+function transactionMember(members: Members, name: string, path: string): Uint8Array {
+  const text = textMember(members, name, path);
+  if (text === undefined)
+    throw malformedProof(`${path}${name} is missing; send the transaction that you signed, in base64`);
+  const bytes = decodeBase64(text, ["base64"]);
+  if (typeof bytes === "string") throw malformedProof(`${path}${name}: ${bytes}`);
+  if (bytes.length > MAX_TRANSACTION_BYTES)
+    throw malformedProof(
+      `${path}${name}: has ${bytes.length} bytes, and a transaction at most ${MAX_TRANSACTION_BYTES}`,
+    );
+  return bytes;
+}
 
 /** The payment of an x402 client. */
 export interface X402Payload {
@@ -14,8 +60,6 @@ export interface X402Payload {
   /** Idempotency key in the extension `payment-identifier`. */
   readonly paymentId: string | undefined;
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Required members of `accepted`. */
 const DEMANDED = ["scheme", "network", "amount", "asset", "payTo"] as const;
@@ -45,7 +89,7 @@ export function parseX402Payload(members: Members, carrier: string): X402Payload
 }
 
 /** Parses a PaymentPayload of version 1, where only the transaction's memo names the offer. */
-export function parseX402PayloadV1(members: Members, carrier: string): X402Payload {
+function parseX402PayloadV1(members: Members, carrier: string): X402Payload {
   if (member(members, "scheme") !== X402_SCHEME)
     throw malformedProof(`${carrier}: scheme must be ${X402_SCHEME}`);
   const network = member(members, "network");
@@ -97,4 +141,92 @@ function demanded(members: Members, name: string, path: string): Members {
   const value = objectMember(members, name, path);
   if (!value) throw malformedProof(`${path}${name} is missing`);
   return value;
+}
+
+/** Content of the X-Payment header (specification 2.4): a sent transfer, or a transaction to send. */
+type XPayment =
+  | { form: "transfer"; txRef: string; quoteId: string }
+  | { form: "transaction"; transaction: Uint8Array; quoteId: string }
+  | { form: "x402"; payload: X402Payload };
+
+export const X_PAYMENT = "X-Payment";
+const OWN_MEMBERS: readonly string[] = ["tx", "tx_signature", "transaction", "quote_id"];
+
+const TRANSFER_FORMAT = 'base64url(JSON {"tx": "<transaction signature>", "quote_id": "<quote_id>"})';
+const GASLESS_FORMAT =
+  'base64url(JSON {"transaction": "<base64 of the signed transaction>", "quote_id": "<quote_id>"})';
+
+/** Formats for `x402_header_format` (specification 2.3), by method. */
+export const X_PAYMENT_FORMATS = { transfer: TRANSFER_FORMAT, gasless: `gasless ${GASLESS_FORMAT}` } as const;
+
+/**
+ * Decodes the X-Payment header: base64 or base64url (RFC 4648 sections 4 and 5), padding optional, of a JSON
+ * object.
+ * @throws ToolgateError INVALID_PAYMENT 400 naming the problem
+ */
+export function parseXPayment(header: string): Members {
+  return decodeObject(X_PAYMENT, header, ["base64", "base64url"]);
+}
+
+/**
+ * Reads the content that belongs to a method: `tx` or `tx_signature` to a transfer; `transaction`, or an x402
+ * payload of version 1, to a gasless payment. Returns undefined if it belongs to another method.
+ * @throws ToolgateError INVALID_PAYMENT 400 naming the problem
+ */
+export function readXPayment(members: Members, method: "transfer" | "gasless"): XPayment | undefined {
+  const has = (name: string) => Object.hasOwn(members, name);
+  const gasless = has("x402Version") || has("transaction");
+  if (method === "gasless" ? !gasless : gasless || !(has("tx") || has("tx_signature"))) return undefined;
+  return has("x402Version") ? parseX402(members) : parseOwn(members);
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 for content that belongs to no method */
+export function refuseXPayment(members: Members): never {
+  parseOwn(members);
+  throw malformedProof(`${X_PAYMENT}: no payment method takes this proof`);
+}
+
+function parseX402(members: Members): XPayment {
+  const both = OWN_MEMBERS.find((name) => Object.hasOwn(members, name));
+  if (both !== undefined)
+    throw malformedProof(`${X_PAYMENT}: x402Version and ${both} are of two kinds of proof; send one of them`);
+  const version = members["x402Version"];
+  if (version === 2)
+    throw malformedProof(`${X_PAYMENT}: send an x402 payload of version 2 in PAYMENT-SIGNATURE`);
+  if (version !== 1)
+    throw malformedProof(`${X_PAYMENT}: x402Version must be 1; version 2 belongs into PAYMENT-SIGNATURE`);
+  return { form: "x402", payload: parseX402PayloadV1(members, X_PAYMENT) };
+}
+
+function parseOwn(members: Members): XPayment {
+  const unknown = Object.keys(members).find((name) => !OWN_MEMBERS.includes(name));
+  if (unknown !== undefined)
+    throw malformedProof(
+      `${X_PAYMENT}: unknown member ${JSON.stringify(unknown.slice(0, 64))}; send {tx, quote_id} or ` +
+        "{transaction, quote_id}",
+    );
+  const path = `${X_PAYMENT}: `;
+  const tx = textMember(members, "tx", path);
+  const signature = textMember(members, "tx_signature", path);
+  const quoteId = textMember(members, "quote_id", path);
+  if (tx !== undefined && signature !== undefined && tx !== signature) {
+    throw malformedProof(`${X_PAYMENT}: tx and tx_signature differ; send one of them`);
+  }
+  const txRef = tx ?? signature;
+  if (Object.hasOwn(members, "transaction")) {
+    if (txRef !== undefined)
+      throw malformedProof(
+        `${X_PAYMENT}: transaction asks us to send it and tx says that you did; send one of them`,
+      );
+    if (quoteId === undefined) throw quoteMissing();
+    return { form: "transaction", transaction: transactionMember(members, "transaction", path), quoteId };
+  }
+  if (txRef === undefined)
+    throw malformedProof(`${X_PAYMENT}: tx is missing; send the signature of your transaction`);
+  if (quoteId === undefined) throw quoteMissing();
+  return { form: "transfer", txRef, quoteId };
+}
+
+function quoteMissing() {
+  return malformedProof(`${X_PAYMENT}: quote_id is missing; send the quote that you pay`);
 }

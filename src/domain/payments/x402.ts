@@ -31,11 +31,9 @@ export interface X402Terms {
 export interface X402Treasury {
   /** Owner of the token account. */
   readonly owner: string;
-  /** The USDC mint. */
   readonly mint: string;
 }
 
-/** Returns the terms of a quote. */
 export function x402Terms(
   { owner, mint }: X402Treasury,
   feePayer: string,

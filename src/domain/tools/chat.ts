@@ -1,7 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Span } from "../core/span.ts";
-import type { PricedTokens, TokenRate } from "./token-rate.ts";
 
 export const CHAT_ROLES = ["system", "user", "assistant"] as const;
 
@@ -34,6 +33,8 @@ export interface ChatModel {
   readonly dimensions?: number | undefined;
   /** Whether its servers get members of a request that the gateway does not know. */
   readonly passesUnknown?: boolean | undefined;
+  /** Whether its servers fetch URLs of a request themselves. */
+  readonly passesUrls?: boolean | undefined;
 }
 
 /** A name for one of several models, chosen for each call. */
@@ -54,7 +55,6 @@ export interface ChatRequest {
   readonly more?: JsonObject;
 }
 
-/** Tokens as counted by the server. */
 export interface ChatUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -65,7 +65,6 @@ export interface ChatUsage {
   readonly reasoningTokens?: number | undefined;
 }
 
-/** Returns the counted tokens, each with its rate. */
 export function countedTokens(
   {
     inputRate,
@@ -90,7 +89,6 @@ export interface ChatCompletion {
   readonly finishReason: string | null;
   /** Null if the server does not count. */
   readonly usage: ChatUsage | null;
-  /** The whole choice, if it was asked for. */
   readonly whole?: WholeChoice;
   /** What the server charges the operator, micro-USD; undefined: unknown. */
   readonly cost?: MicroUsd | undefined;
@@ -102,7 +100,6 @@ export interface WholeChoice {
   readonly message: JsonObject;
   /** Undefined unless requested. */
   readonly logprobs?: JsonObject;
-  /** Bytes of text in the message. */
   readonly textBytes: number;
 }
 
@@ -122,7 +119,6 @@ export interface ChatOptions {
   readonly listener?: ChatListener | undefined;
 }
 
-/** What a chunk added to an answer. */
 export interface ChatDelta {
   /** Its `delta` (OpenAI API, "The chat completion chunk object"). */
   readonly delta: JsonObject;
@@ -137,7 +133,6 @@ export interface ChatListener {
   readonly closed: AbortSignal;
 }
 
-/** The inference backend. */
 export interface ChatModels {
   /** Models for sale. Replaced when they change; empty until a server has answered. */
   readonly models: readonly ChatModel[];
@@ -148,4 +143,72 @@ export interface ChatModels {
    * @throws ToolgateError TOOL_FAILED, or UNAVAILABLE when the server is too busy
    */
   complete(request: ChatRequest, options: ChatOptions): Promise<ChatCompletion>;
+}
+
+/** Texts, or texts as tokens of the model. */
+export type EmbeddingInput = readonly string[] | readonly (readonly number[])[];
+
+export interface EmbeddingRequest {
+  readonly model: string;
+  readonly input: EmbeddingInput;
+  /** Numbers of each vector; undefined: the model's own. */
+  readonly dimensions: number | undefined;
+}
+
+export interface Embeddings {
+  /** One for each input, in the same order, of equal length. */
+  readonly vectors: readonly Float32Array[];
+  /** Tokens as counted by the server; undefined if it does not count. */
+  readonly promptTokens: number | undefined;
+  readonly cost?: MicroUsd | undefined;
+}
+
+export interface EmbeddingModels {
+  /** Models for sale; those with `dimensions` make embeddings. */
+  readonly models: readonly ChatModel[];
+  /**
+   * Computes the vectors of texts with one of {@link models}.
+   * @throws ToolgateError TOOL_FAILED, or UNAVAILABLE when the server is too busy
+   */
+  embed(
+    request: EmbeddingRequest,
+    options: Pick<ChatOptions, "signal" | "accountId" | "idempotencyKey" | "span">,
+  ): Promise<Embeddings>;
+}
+
+/**
+ * Price of one token in billionths of a micro-USD. USD per million tokens equals micro-USD per token, so
+ * published prices keep nine decimal places exactly.
+ */
+export type TokenRate = bigint;
+
+const RATE_SCALE = 1_000_000_000n;
+const DECIMAL_RATE = /^(\d{1,6})(?:\.(\d{1,9}))?$/;
+
+/**
+ * Parses USD per million tokens, e.g. "0.2" or "15.00": at most six digits before and nine after the point;
+ * undefined if invalid.
+ */
+export function parseTokenRate(usdPerMillion: string): TokenRate | undefined {
+  const match = DECIMAL_RATE.exec(usdPerMillion);
+  if (!match) return undefined;
+  return BigInt(match[1] ?? "0") * RATE_SCALE + BigInt((match[2] ?? "").padEnd(9, "0"));
+}
+
+/** Formats a rate as {@link parseTokenRate} reads it, e.g. "0.2". */
+export function formatTokenRate(rate: TokenRate): string {
+  const digits = (rate % RATE_SCALE).toString().padStart(9, "0").replace(/0+$/, "");
+  return digits === "" ? `${rate / RATE_SCALE}` : `${rate / RATE_SCALE}.${digits}`;
+}
+
+interface PricedTokens {
+  readonly tokens: number;
+  readonly rate: TokenRate;
+}
+
+/** Returns the total price in micro-USD, rounded up once; at least 1. */
+export function priceOfTokens(...parts: readonly PricedTokens[]): MicroUsd {
+  const exact = parts.reduce((sum, part) => sum + BigInt(part.tokens) * part.rate, 0n);
+  const rounded = (exact + RATE_SCALE - 1n) / RATE_SCALE;
+  return rounded > 0n ? rounded : 1n;
 }

@@ -6,7 +6,6 @@ export const SANDBOX_LANGUAGES = ["python", "javascript"] as const;
 
 export type SandboxLanguage = (typeof SANDBOX_LANGUAGES)[number];
 
-/** One execution of untrusted code. */
 export interface SandboxJob {
   /** `run_…`, unique: names the execution on every instance. */
   readonly runId: string;
@@ -16,6 +15,11 @@ export interface SandboxJob {
   readonly stdin: string;
   /** Wall-clock limit, ms; 100 to 30000. */
   readonly timeoutMs: number;
+}
+
+export interface AccountJob extends SandboxJob {
+  /** `acct_…`: accounts share the slots. */
+  readonly accountId: string;
 }
 
 /** How an execution ended. All of these are charged: the code did run. */
@@ -43,9 +47,7 @@ export interface SandboxOutcome {
   readonly stderr: string;
   readonly stdoutTruncated: boolean;
   readonly stderrTruncated: boolean;
-  /**
-   * Value of the last expression (Python) or `export default` (JavaScript) as JSON; null if it has none.
-   */
+  /** Value of the last expression (Python) or `export default` (JavaScript) as JSON; null if it has none. */
   readonly result: JsonValue;
   readonly error: SandboxError | null;
   /** Null when killed. */
@@ -92,7 +94,7 @@ export interface SandboxEngine {
    * CANCELLED ({@link cancelledBeforeStart}) when cancelled before. Then nothing has run and nothing is
    * charged
    */
-  start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution>;
+  start(job: AccountJob, signal: AbortSignal): Promise<SandboxExecution>;
   /**
    * Cancels an execution; one that waits for a slot never starts and its `start` throws CANCELLED. Works
    * from any instance if the engine runs elsewhere. Idempotent.
@@ -101,7 +103,6 @@ export interface SandboxEngine {
   cancel(runId: string): Promise<boolean>;
   /** Removes leftovers of older executions. @returns their number */
   reap(olderThan: Date): Promise<number>;
-  /** Ends all executions. */
   close(): Promise<void>;
 }
 
@@ -114,5 +115,4 @@ export function cancelledBeforeStart(): ToolgateError {
   );
 }
 
-/** Status of the self-test a tool depends on. */
 export type SelfTestStatus = "running" | "passed" | "failed";

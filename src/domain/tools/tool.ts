@@ -13,6 +13,9 @@ export interface ToolAnnotations {
   readonly openWorldHint: boolean;
 }
 
+/** Largest message of a call that a tool takes unless it says so, bytes: it is read before it is paid. */
+export const SMALL_PARAMS_BYTES = 64 * 1024;
+
 /**
  * A tool of the catalogue. Read status, description and schema each time: a tool that depends on an
  * external service is unavailable until that works.
@@ -30,6 +33,8 @@ export interface Tool {
   readonly fixedPrice: MicroUsd | undefined;
   /** Whether a call is charged what it used, at most its price. */
   readonly metered?: boolean;
+  /** Largest message of a call, bytes; undefined: {@link SMALL_PARAMS_BYTES}. */
+  readonly maxParamsBytes?: number | undefined;
   /** Undefined if unknown. */
   readonly annotations?: ToolAnnotations | undefined;
   /**
@@ -41,7 +46,6 @@ export interface Tool {
   readonly openai?: OpenAiForm;
 }
 
-/** A tool as the OpenAI API has it. */
 export interface OpenAiForm {
   readonly models: readonly ChatModel[];
   readonly aliases?: readonly ModelAlias[];
@@ -49,13 +53,11 @@ export interface OpenAiForm {
   prepare(body: JsonObject): PreparedCall;
 }
 
-/** Public fields of a tool. */
 export type ListedTool = Pick<
   Tool,
   "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice" | "metered"
 >;
 
-/** A call with valid parameters. */
 export interface PreparedCall {
   /**
    * The most that the call costs; 0n if free. Throws INVALID_REQUEST if only an earlier quote can still be
@@ -74,7 +76,6 @@ export interface PreparedCall {
 /** A choice such as the model of an alias. A quote seals it, and its payment buys the call with it. */
 export interface CallChoice {
   readonly name: string;
-  /** Prepares the call with the choice of an earlier quote. */
   quoted(isQuoted: (name: string) => boolean): PreparedCall | undefined;
 }
 
@@ -90,14 +91,12 @@ export interface ResultSink {
 export interface Progress {
   readonly progress: number;
   readonly total?: number;
-  /** For display. */
   readonly message?: string;
 }
 
 /** Never throws. */
 export type ProgressListener = (progress: Progress) => void;
 
-/** A tool's context of its call. */
 export interface ToolContext {
   readonly caller: Caller;
   /** Undefined for calls without a run. */
@@ -124,7 +123,6 @@ export interface ToolContext {
   readonly noteModel?: ((use: ModelUse) => void) | undefined;
 }
 
-/** The model that serves a call. */
 export interface ModelUse {
   readonly model: string;
   /** What its server charges the operator, micro-USD; undefined: unknown. */

@@ -89,6 +89,11 @@ export class ApiCatalogue {
     return this.errors.filter((error) => named.has(error.code) || this.#applies(error.applies, binding));
   }
 
+  /** The errors of an operation that `applies` alone would not give it. */
+  ownErrorsOf(binding: Binding): ApiError[] {
+    return this.errorsOf(binding).filter((error) => !this.#applies(error.applies, binding));
+  }
+
   /** Error messages with a status of their own. @throws GenerationError for a name that is none */
   errorBodiesOf({ method }: Binding): { message: DescMessage; status: number }[] {
     return textsOf(this.operation(method), "errorBodies").map((name) => {
@@ -111,7 +116,6 @@ export class ApiCatalogue {
     return message;
   }
 
-  /** The headers of requests or answers that belong to an operation. */
   headersOf(binding: Binding, list: "requestHeaders" | "responseHeaders"): JsonObject[] {
     const named = new Set(textsOf(this.operation(binding.method), list));
     const all = objectsOf(this.document, list);

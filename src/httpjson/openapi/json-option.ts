@@ -15,17 +15,14 @@ export function numberOf(option: JsonObject | undefined, name: string): number |
   return value === undefined || value === null ? undefined : Number(value);
 }
 
-/** A list member of objects. */
 export function objectsOf(option: JsonObject | undefined, name: string): JsonObject[] {
   return listOf(option, name).filter(isObject);
 }
 
-/** A list member of strings. */
 export function textsOf(option: JsonObject | undefined, name: string): string[] {
   return listOf(option, name).filter((item) => typeof item === "string");
 }
 
-/** A list member. */
 export function listOf(option: JsonObject | undefined, name: string): readonly JsonValue[] {
   const value = option?.[name];
   return Array.isArray(value) ? value : [];

@@ -12,7 +12,6 @@ import { anyOf, responsesOf, type Other } from "./responses.ts";
 import { isRequired, type Schema } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";
 
-/** Input of the generation of operations. */
 export interface OperationContext {
   /** Of all methods: they are named by their place among their method's. */
   readonly bindings: readonly Binding[];
@@ -143,7 +142,7 @@ function requestBody(
   schemas: Schemas,
 ): Schema | undefined {
   if (body === undefined) return undefined;
-  // Of a message that the path sets a member of, the rest is in the body.
+  // Fields that the path does not set come from the body.
   const elsewhere = new Set(variables.flatMap(({ path }) => (path.length === 1 ? path : [])));
   const whole =
     elsewhere.size === 0 ? schemas.message(method.input) : schemas.object(method.input, elsewhere);

@@ -6,19 +6,14 @@ import { GenerationError } from "../plugin/generation-error.ts";
 import { bindingsOf, type Binding } from "../plugin/http-rule.ts";
 import { findReachable } from "../plugin/reachable.ts";
 import { textPlugin, type Input, type Output } from "../plugin/text-plugin.ts";
-import { ApiCatalogue } from "./catalogue.ts";
-import { errorTable } from "./error-table.ts";
+import { ApiCatalogue, type ApiError } from "./catalogue.ts";
 import { objectsOf, textOf } from "./json-option.ts";
 import { operationOf, type OperationContext } from "./operation.ts";
 import { headerSchema } from "./responses.ts";
 import type { Schema } from "./rules.ts";
 import { Schemas } from "./schemas.ts";
 
-/**
- * The protoc plugin that describes the HTTP/JSON layer as an OpenAPI 3.1 document, `openapi.json`: the
- * routes of `google.api.http`, with the comments of the protos, the rules of buf.validate and the options of
- * httpjson.v1. It describes the JSON that the HTTP/JSON generator serves, and takes the same options.
- */
+/** The protoc plugin of `openapi.json` (OpenAPI 3.1): the JSON that the HTTP/JSON generator serves. */
 export const openApiPlugin = textPlugin("protoc-gen-httpjson-openapi", generate);
 
 function* generate({ files, allFiles, options }: Input): Iterable<Output> {
@@ -137,4 +132,20 @@ function schemeOf(bearer: JsonObject): Schema {
     bearerFormat: textOf(bearer, "format"),
     description: textOf(bearer, "description"),
   };
+}
+
+/** Returns a TypeScript table of error codes; the first entry of a code counts. @throws GenerationError */
+export function errorTable(owner: DescFile, errors: readonly ApiError[]): string | undefined {
+  if (errors.every(({ grpc }) => grpc === "")) return undefined;
+  const rows = new Map<string, string>();
+  for (const { code, status, grpc } of errors) {
+    if (rows.has(code)) continue;
+    if (grpc === "") throw new GenerationError(owner, `document: the error ${code} has no grpc; set it`);
+    rows.set(code, `  ${code}: { status: ${status}, rpc: ${JSON.stringify(grpc)} },\n`);
+  }
+  return (
+    `// Generated from ${owner.proto.name}. Do not edit.\n\n` +
+    "/** The error catalogue: HTTP status and gRPC status code of each code. */\n" +
+    `export const ERRORS = {\n${[...rows.values()].join("")}} as const;\n`
+  );
 }

@@ -12,7 +12,6 @@ export interface Other {
   readonly response: Schema | undefined;
 }
 
-/** The answers of one operation by status. */
 export function responsesOf(
   binding: Binding,
   path: JsonObject | undefined,
@@ -63,7 +62,6 @@ function headerRefs(headers: readonly JsonObject[], status: number): Schema {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The schema of a header's value. */
 export function headerSchema(header: JsonObject): Schema {
   const maxLength = numberOf(header, "maxLength");
   return header["integer"] === true
@@ -87,7 +85,6 @@ function json(schema: Schema): Schema {
   return { "application/json": { schema } };
 }
 
-/** One schema, or any of several. */
 export function anyOf(schemas: readonly Schema[]): Schema {
   const [only] = schemas;
   return schemas.length === 1 && only !== undefined ? only : { anyOf: [...schemas] };

@@ -39,7 +39,6 @@ export function ruleKeywords(rules: JsonObject | undefined): Schema {
   }
 }
 
-/** The rules of a list's items. */
 export function itemRules(rules: JsonObject | undefined): JsonObject | undefined {
   const repeated = rules?.["repeated"];
   const items = isObject(repeated) ? repeated["items"] : undefined;

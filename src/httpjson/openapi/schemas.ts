@@ -26,12 +26,10 @@ export class Schemas {
     this.#read = read;
   }
 
-  /** All referenced schemas by name, for `components.schemas`. */
   all(): Record<string, Schema> {
     return Object.fromEntries([...this.#made].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** A reference to the schema of a message or enum. */
   ref(desc: DescMessage | DescEnum): Schema {
     const name = this.#name(desc);
     if (!this.#made.has(name)) {
@@ -58,7 +56,6 @@ export class Schemas {
     };
   }
 
-  /** The schema of a field with its comment. */
   property(field: DescField): Schema {
     const value = this.field(field);
     const schema = this.#annotations.nullWhenUnset(field) ? orNull(value) : value;
@@ -66,7 +63,6 @@ export class Schemas {
     return { ...schema, ...(description !== "" && { description }) };
   }
 
-  /** The schema of a field's value. */
   field(field: DescField): Schema {
     const rules = this.#annotations.rules(field);
     switch (field.fieldKind) {
@@ -89,9 +85,7 @@ export class Schemas {
       : { ...schema, ...ruleKeywords(rules) };
   }
 
-  /**
-   * The schema of a message: a reference, or the inline schema if its JSON is not an object of its fields.
-   */
+  /** The schema of a message: a reference, or inline if its JSON is no object of its fields. */
   message(desc: DescMessage): Schema {
     if (isWrapperDesc(desc)) return this.#scalar(desc.fields[0].scalar);
     switch (desc.typeName) {

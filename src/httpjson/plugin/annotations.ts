@@ -10,10 +10,7 @@ import type {
 } from "@bufbuild/protobuf";
 import { getOption, hasOption, isMessage, ScalarType, toJson } from "@bufbuild/protobuf";
 
-/**
- * The options that the plugin reads. They come from the request's descriptors, so it needs no generated code
- * itself.
- */
+/** The options of the plugin, from the request's descriptors: it needs no generated code. */
 export interface Annotations {
   /** `google.api.http` as ProtoJSON. */
   http(method: DescMethod): JsonObject | undefined;

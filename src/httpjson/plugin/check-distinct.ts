@@ -1,10 +1,7 @@
 import type { Binding } from "./http-rule.ts";
 import { GenerationError } from "./generation-error.ts";
 
-/**
- * @throws GenerationError when two bindings serve the same HTTP method and path, whatever their variables are
- * called
- */
+/** @throws GenerationError when two bindings serve the same method and path, by any variable names */
 export function checkDistinct(bindings: readonly Binding[]): void {
   const owners = new Map<string, Binding>();
   for (const binding of bindings) {

@@ -60,10 +60,7 @@ function messageCodec(f: OutputFile, field: DescField, message: DescMessage, opt
   };
 }
 
-/**
- * The codec of a message or enum: the runtime's for well-known types, the generated one next to its file for
- * others.
- */
+/** The codec of a message or enum: the runtime's for well-known types, else the generated one. */
 export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
   const known = (type: Printable, name: string, reader: string, module = "well-known"): Codec => ({
     type,

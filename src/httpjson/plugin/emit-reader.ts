@@ -10,9 +10,7 @@ import type { OutputFile } from "./output-file.ts";
 import { runtime } from "./output-file.ts";
 import { zeroMembers } from "./zero-values.ts";
 
-/**
- * Emits the function that reads a message: a loop over the members that are there, one case for each field.
- */
+/** Emits the function that reads a message: a loop over its members, one case for each field. */
 export function emitReader(f: OutputFile, desc: DescMessage, options: PluginOptions): void {
   checkNames(desc, options);
   const names = generatedNames(f, desc);

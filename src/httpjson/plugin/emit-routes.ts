@@ -167,10 +167,7 @@ function responseWriter(f: OutputFile, { method, responseBody }: Binding, option
       ];
 }
 
-/**
- * The response field's value, and the condition under which it is unset, if there is one: the body is
- * `null` then.
- */
+/** The response field's value, and the condition under which it is unset: the body is `null` then. */
 function responseValue(f: OutputFile, field: DescField): [value: Printable, unset: Printable | undefined] {
   if (field.oneof !== undefined) {
     const oneof = ["response.", field.oneof.localName];

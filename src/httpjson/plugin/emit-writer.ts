@@ -10,10 +10,7 @@ import type { OutputFile } from "./output-file.ts";
 import { property, runtime } from "./output-file.ts";
 import { zeroNumber } from "./zero-values.ts";
 
-/**
- * Emits a message's type on the wire and the function that writes it: one object literal, which the caller
- * stringifies.
- */
+/** Emits a message's type on the wire and its writer: one object literal, which the caller stringifies. */
 export function emitWriter(
   f: OutputFile,
   desc: DescMessage,

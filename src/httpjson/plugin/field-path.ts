@@ -20,9 +20,7 @@ const textMessages: ReadonlySet<string> = new Set([
   "google.protobuf.FieldMask",
 ]);
 
-/**
- * Messages with their own JSON form instead of an object of their fields: their fields are not parameters.
- */
+/** Messages with their own JSON form instead of an object: their fields are not parameters. */
 const opaqueMessages: ReadonlySet<string> = new Set([
   "google.protobuf.Struct",
   "google.protobuf.Value",
@@ -31,10 +29,7 @@ const opaqueMessages: ReadonlySet<string> = new Set([
   "google.protobuf.Empty",
 ]);
 
-/**
- * Follows a dotted path of proto field names. Undefined when a step is not there or is not a singular
- * message.
- */
+/** Follows a path of proto names; undefined when a step is missing or is no singular message. */
 export function resolveFieldPath(message: DescMessage, dotted: string): FieldPath | undefined {
   const path: DescField[] = [];
   let parent: DescMessage | undefined = message;

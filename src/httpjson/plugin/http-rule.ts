@@ -7,7 +7,6 @@ import type { PathTemplate, TemplateVariable } from "./path-template.ts";
 import { hasRuntimeCodec } from "./well-known-types.ts";
 import { parsePathTemplate, TemplateError } from "./path-template.ts";
 
-/** One google.api.HttpRule, checked against its method's messages. */
 export interface Binding {
   readonly method: DescMethod;
   /** HTTP method, or `*` for any. */

@@ -8,6 +8,8 @@ export interface PluginOptions {
   readonly int64: "number" | "string";
   /** Whether a query parameter without a field is an error. */
   readonly unknownQuery: "deny" | "ignore";
+  /** Where the reference pages find the catalogue of errors; empty if nowhere. */
+  readonly errorsPage: string;
 }
 
 const choices: Readonly<Record<string, readonly string[]>> = {
@@ -17,14 +19,14 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   unknown_query: ["deny", "ignore"],
 };
 
+const KNOWN = [...Object.keys(choices), "errors_page"];
+
 /** Parses the options; the defaults follow ProtoJSON. @throws Error for an unknown option or value */
 export function parseOptions(raw: readonly { key: string; value: string }[]): PluginOptions {
   for (const { key, value } of raw) {
-    const values = Object.hasOwn(choices, key) ? choices[key] : undefined;
-    if (values === undefined) {
-      throw new Error(`unknown option ${key}; known are ${Object.keys(choices).join(", ")}`);
-    }
-    if (!values.includes(value)) {
+    if (!KNOWN.includes(key)) throw new Error(`unknown option ${key}; known are ${KNOWN.join(", ")}`);
+    const values = choices[key];
+    if (values !== undefined && !values.includes(value)) {
       throw new Error(`option ${key} must be ${values.join(" or ")}, not "${value}"`);
     }
   }
@@ -34,5 +36,6 @@ export function parseOptions(raw: readonly { key: string; value: string }[]): Pl
     emitDefault: given.get("emit_default") === "true",
     int64: given.get("int64") === "number" ? "number" : "string",
     unknownQuery: given.get("unknown_query") === "ignore" ? "ignore" : "deny",
+    errorsPage: given.get("errors_page") ?? "",
   };
 }

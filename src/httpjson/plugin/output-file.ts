@@ -3,7 +3,6 @@ import type { GeneratedFile, ImportSymbol, Printable, Schema } from "@bufbuild/p
 
 /** A `<name>_http.ts` in the making. */
 export interface OutputFile extends GeneratedFile {
-  /** The proto file that it is generated from. */
   readonly source: DescFile;
 }
 
@@ -13,10 +12,7 @@ export function openOutputFile(schema: Schema, source: DescFile): OutputFile {
   return { ...f, source };
 }
 
-/**
- * Imports from the runtime. Through package.json "imports", so that generated files can be anywhere in the
- * package.
- */
+/** Imports from the runtime by package.json "imports", so that generated files can be anywhere. */
 export function runtime(f: GeneratedFile, name: string, file: string, typeOnly = false): ImportSymbol {
   return f.import(name, `#httpjson/runtime/${file}.ts`, typeOnly);
 }

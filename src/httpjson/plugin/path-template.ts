@@ -11,7 +11,6 @@ import { normaliseEscapes } from "../runtime/percent-encoding.ts";
 //
 // `/` alone is accepted too. `**` may only be the last segment.
 
-/** A parsed path template. */
 export interface PathTemplate {
   /** Percent-normalised literals, `*` and `**`. */
   readonly segments: readonly string[];
@@ -31,7 +30,6 @@ export interface TemplateVariable {
   readonly multi: boolean;
 }
 
-/** A template that does not follow the grammar. */
 export class TemplateError extends Error {
   constructor(template: string, problem: string) {
     super(`path template "${template}" ${problem}`);

@@ -1,24 +1,18 @@
 import { create } from "@bufbuild/protobuf";
 import { CodeGeneratorRequestSchema } from "@bufbuild/protobuf/wkt";
-import type { Plugin, Schema } from "@bufbuild/protoplugin";
-import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
-import { findAnnotations } from "./annotations.ts";
-import type { Annotations } from "./annotations.ts";
+import { type Plugin, type Schema, createEcmaScriptPlugin } from "@bufbuild/protoplugin";
+import { findAnnotations, type Annotations } from "./annotations.ts";
 import { checkDistinct } from "./check-distinct.ts";
 import { generatedNames } from "./codec.ts";
 import { emitEnum } from "./emit-enum.ts";
 import { emitReader } from "./emit-reader.ts";
 import { emitRoutes } from "./emit-routes.ts";
 import { emitWriter } from "./emit-writer.ts";
-import { emitIndexes, type Exports } from "./emit-index.ts";
-import type { Binding } from "./http-rule.ts";
-import { bindingsOf } from "./http-rule.ts";
-import type { PluginOptions } from "./options.ts";
-import { parseOptions } from "./options.ts";
-import type { OutputFile } from "./output-file.ts";
-import { openOutputFile, runtime } from "./output-file.ts";
-import { findReachable } from "./reachable.ts";
-import type { Reachable } from "./reachable.ts";
+import { type Binding, bindingsOf } from "./http-rule.ts";
+import { type PluginOptions, parseOptions } from "./options.ts";
+import { type OutputFile, openOutputFile, runtime } from "./output-file.ts";
+import { findReachable, type Reachable } from "./reachable.ts";
+import path from "node:path";
 
 const inner = createEcmaScriptPlugin({
   name: "protoc-gen-httpjson",
@@ -27,10 +21,7 @@ const inner = createEcmaScriptPlugin({
   generateTs: generate,
 });
 
-/**
- * The protoc plugin: for every file with `google.api.http` routes, messages they use, or error bodies, a
- * `<name>_http.ts` next to protoc-gen-es's `<name>_pb.ts`. It always writes TypeScript with `.ts` imports.
- */
+/** The protoc plugin: a `<name>_http.ts` next to `<name>_pb.ts` for files with routes or error bodies. */
 export const plugin: Plugin = {
   ...inner,
   run: (request) =>
@@ -122,4 +113,42 @@ function emitFile(
     f.print("];");
   }
   return { file: f.source.name, routes, hasErrors: errors.length > 0 };
+}
+
+/** Exports of a `<name>_http.ts` for the index of its folder. */
+interface Exports {
+  /** File name without its ending, e.g. `toolgate/v1/tool_service`. */
+  readonly file: string;
+  /** Names of its route tables. */
+  readonly routes: readonly string[];
+  readonly hasErrors: boolean;
+}
+
+/** Emits `index_http.ts` of each folder with routes: all its route tables and error bodies. */
+function emitIndexes(schema: Schema, files: readonly Exports[]): void {
+  const folders = new Set(
+    files.filter(({ routes }) => routes.length > 0).map(({ file }) => path.posix.dirname(file)),
+  );
+  for (const folder of folders) {
+    const f = schema.generateFile(path.posix.join(folder, "index_http.ts"));
+    const own = files.filter(({ file }) => path.posix.dirname(file) === folder);
+    f.print(f.jsDoc("The HTTP routes of all services of this folder."));
+    f.print(f.export("const", "routes"), ": readonly ", runtime(f, "ServiceRoutes", "route", true), "[] = [");
+    for (const { file, routes } of own) {
+      for (const name of routes) f.print("  ", f.import(name, `./${file}_http.ts`), ",");
+    }
+    f.print("];");
+    f.print();
+    f.print(f.jsDoc("Messages of this folder that are error bodies."));
+    f.print(
+      f.export("const", "errorBindings"),
+      ": readonly ",
+      runtime(f, "ErrorBinding", "error-body", true),
+      "[] = [",
+    );
+    for (const { file } of own.filter(({ hasErrors }) => hasErrors)) {
+      f.print("  ...", f.import("errorBindings", `./${file}_http.ts`), ",");
+    }
+    f.print("];");
+  }
 }

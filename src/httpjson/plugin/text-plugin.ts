@@ -15,23 +15,18 @@ import { parseOptions, type PluginOptions } from "./options.ts";
 
 /** Input of a plugin that writes text from descriptors. */
 export interface Input {
-  /** The files to generate for. */
   readonly files: readonly DescFile[];
   /** These and their imports. */
   readonly allFiles: readonly DescFile[];
   readonly options: PluginOptions;
 }
 
-/** A generated file. */
 export interface Output {
   readonly name: string;
   readonly content: string;
 }
 
-/**
- * A protoc plugin that writes no ECMAScript. It needs all files at once (buf: `strategy: all`) and takes the
- * options of the HTTP/JSON generator, so that both describe the same JSON.
- */
+/** A protoc plugin without ECMAScript. Needs all files (`strategy: all`) and the generator's options. */
 export function textPlugin(name: string, generate: (input: Input) => Iterable<Output>): Plugin {
   return {
     name,

@@ -4,9 +4,7 @@ import type { Printable } from "@bufbuild/protoplugin";
 import { hasPresence } from "./names.ts";
 import type { OutputFile } from "./output-file.ts";
 
-/**
- * The members of an empty message as protobuf-es creates it: every field without presence has its default.
- */
+/** The members of an empty message as protobuf-es creates it: fields without presence have defaults. */
 export function zeroMembers(f: OutputFile, desc: DescMessage): Printable {
   const members: Printable[] = ["$typeName: ", f.string(desc.typeName)];
   for (const member of desc.members) {

@@ -7,6 +7,17 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line), ""];
 }
 
+/** A list; nothing without items. */
+export function list(items: readonly string[]): string[] {
+  if (items.length === 0) return [];
+  return [...items.map((item) => `- ${item.replaceAll(/\n+/g, " ")}`), ""];
+}
+
+/** A term with its meaning, if it has one. */
+export function defined(term: string, meaning: string): string {
+  return meaning === "" ? term : `${term}: ${meaning}`;
+}
+
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll(/\n+/g, " ");
 }
@@ -23,7 +34,6 @@ function anchor(heading: string): string {
     .replaceAll(/\s/g, "-");
 }
 
-/** Lines to a page. */
 export function page(lines: readonly string[]): string {
   return `${lines
     .join("\n")

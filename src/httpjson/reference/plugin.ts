@@ -14,7 +14,7 @@ import { Types, TYPES_PAGE } from "./types.ts";
  */
 export const referencePlugin = textPlugin("protoc-gen-httpjson-reference", generate);
 
-function* generate({ files, allFiles }: Input): Iterable<Output> {
+function* generate({ files, allFiles, options }: Input): Iterable<Output> {
   const annotations = findAnnotations(allFiles);
   const owner = files.find((file) => annotations.document(file) !== undefined);
   const document = owner && annotations.document(owner);
@@ -32,12 +32,18 @@ function* generate({ files, allFiles }: Input): Iterable<Output> {
   const sections = shared.sort(byName).flatMap((desc) => types.section(desc));
   yield {
     name: TYPES_PAGE,
-    content: page([`# Types of ${owner.proto.package}`, "", "[All services](README.md)", "", ...sections]),
+    content: page([`# Types of ${owner.proto.package}`, "", TYPES_NOTE, "", ...sections]),
   };
-  yield { name: "README.md", content: index(owner, services, bindings) };
+  const errors = commonErrors(catalogue, options.errorsPage);
+  yield { name: "README.md", content: index(owner, services, bindings, errors) };
 }
 
-function index(owner: DescFile, services: readonly DescService[], bindings: readonly Binding[]): string {
+function index(
+  owner: DescFile,
+  services: readonly DescService[],
+  bindings: readonly Binding[],
+  errors: string,
+): string {
   const rows = services.map((service) => {
     const routes = bindings.filter(({ method }) => method.parent === service);
     return [
@@ -53,7 +59,28 @@ function index(owner: DescFile, services: readonly DescService[], bindings: read
     "",
     ...table(["service", "what it does", "HTTP/JSON"], rows),
     `Messages and enums that several of them use: [types](${TYPES_PAGE}).`,
+    "",
+    `A method's path over gRPC and Connect is \`/${owner.proto.package}.SERVICE/METHOD\`.`,
+    "Its messages are METHODRequest and METHODResponse, unless it names others.",
+    "",
+    errors,
   ]);
+}
+
+/** The errors that methods do not name; empty without a catalogue. */
+function commonErrors({ errors }: ApiCatalogue, errorsPage: string): string {
+  const kinds = [
+    ["each route", "APPLIES_EVERYWHERE"],
+    ["each that reads an API key", "APPLIES_WITH_CREDENTIAL"],
+    ["each with a body", "APPLIES_WITH_BODY"],
+  ] as const;
+  const common = kinds.flatMap(([kind, applies]) => {
+    const codes = errors.filter((error) => error.applies === applies).map(({ code }) => `\`${code}\``);
+    return codes.length === 0 ? [] : [`of ${kind}: ${codes.join(", ")}`];
+  });
+  if (common.length === 0) return "";
+  const meanings = errorsPage === "" ? "" : ` [What they mean](${errorsPage}).`;
+  return `Errors ${common.join("; ")}. A method names its others.${meanings}`;
 }
 
 function bindingsIn(service: DescService, annotations: Annotations): Binding[] {
@@ -62,6 +89,9 @@ function bindingsIn(service: DescService, annotations: Annotations): Binding[] {
     return rule === undefined ? [] : bindingsOf(method, rule);
   });
 }
+
+const TYPES_NOTE =
+  "[All services](README.md). In JSON an enum has the name in parentheses, and an unset `… or null` is null.";
 
 /** Messages that are the request or the response of one method: they are described there. */
 function requestsAndResponses(services: readonly DescService[]): Set<DescMessage> {

@@ -1,11 +1,10 @@
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ApiCatalogue } from "../openapi/catalogue.ts";
-import { commentOf } from "../plugin/comments.ts";
+import { commentOf, firstSentence } from "../plugin/comments.ts";
 import type { Binding } from "../plugin/http-rule.ts";
-import { page, table } from "./markdown.ts";
-import type { Types } from "./types.ts";
+import { defined, link, page } from "./markdown.ts";
+import { TYPES_PAGE, type Types } from "./types.ts";
 
-/** The file name of a service's page. */
 export function pageName({ name }: DescService): string {
   return `${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase()}.md`;
 }
@@ -22,7 +21,7 @@ export function servicePage(
     "",
     commentOf(service),
     "",
-    `Full name: \`${service.typeName}\`. [All services](README.md)`,
+    `\`${service.typeName}\`. [All services](README.md)`,
     "",
     ...service.methods.flatMap((method) =>
       methodSection(
@@ -41,29 +40,28 @@ function methodSection(
   catalogue: ApiCatalogue,
   types: Types,
 ): string[] {
-  const { name, parent, input, output } = method;
+  const { name, input, output } = method;
   const [first] = bindings;
   return [
     `## ${name}`,
     "",
     commentOf(method),
     "",
-    ...table(
-      ["over", "as"],
-      [
-        ["gRPC, Connect", `\`/${parent.typeName}/${name}\``],
-        ...bindings.map((binding) => ["HTTP/JSON", route(binding)]),
-        ...(first === undefined ? [] : [["API key", credentialWords(catalogue, method)]]),
-      ],
-    ),
-    `Request \`${input.name}\`: ${commentOf(input)}`,
-    "",
-    ...types.fields(input),
-    `Response \`${output.name}\`: ${commentOf(output)}`,
-    "",
-    ...types.fields(output),
-    ...(first === undefined ? [] : errorTable(first, catalogue)),
+    ...bindings.flatMap((binding) => [route(binding), ""]),
+    ...(first === undefined ? [] : [callerLine(first, catalogue), ""]),
+    ...messagePart("Request", input, `${name}Request`, types),
+    ...messagePart("Response", output, `${name}Response`, types),
   ];
+}
+
+/** A request or response. The first sentence of its comment only names it: the method has said that. */
+function messagePart(role: string, message: DescMessage, usual: string, types: Types): string[] {
+  const called = message.name === usual ? role : `${role} \`${message.name}\``;
+  const comment = commentOf(message);
+  const more = comment.slice(firstSentence(comment).length).replace(/^\.?\s*/, "");
+  const fields = types.fields(message);
+  if (fields.length === 0 && more === "") return [];
+  return [more === "" ? `${called}:` : defined(called, more), "", ...fields];
 }
 
 function route({ httpMethod, pattern, body, query, responseBody }: Binding): string {
@@ -72,24 +70,21 @@ function route({ httpMethod, pattern, body, query, responseBody }: Binding): str
   else if (body !== undefined) words.push(`\`${body.name}\` is the body`);
   if (query.length > 0) words.push("fields are query parameters");
   if (responseBody !== undefined) words.push(`\`${responseBody.name}\` is the whole answer`);
-  return words.join("; ");
+  return `${words.join("; ")}.`;
 }
 
-function credentialWords(catalogue: ApiCatalogue, method: DescMethod): string {
-  const words = {
-    required: "required",
-    optional: "optional; one that is sent must be good",
-    none: "not looked at",
-  };
-  return words[catalogue.credential(method)];
-}
-
-function errorTable(binding: Binding, catalogue: ApiCatalogue): string[] {
-  const coded = catalogue
-    .errorsOf(binding)
-    .map(({ code, status, meaning }) => [String(status), `\`${code}\``, meaning]);
-  const bodies = catalogue
-    .errorBodiesOf(binding)
-    .map(({ message, status }) => [String(status), `\`${message.name}\``, commentOf(message)]);
-  return ["Errors:", "", ...table(["HTTP", "code", "meaning"], [...coded, ...bodies])];
+/** Whether a route reads an API key, and the errors of its own. */
+function callerLine(binding: Binding, catalogue: ApiCatalogue): string {
+  const credential = {
+    required: "API key required.",
+    optional: "API key optional; one that is sent must be good.",
+    none: "No API key is read.",
+  }[catalogue.credential(binding.method)];
+  const errors = [
+    ...catalogue.ownErrorsOf(binding).map(({ code, status }) => `\`${code}\` (${status})`),
+    ...catalogue
+      .errorBodiesOf(binding)
+      .map(({ message, status }) => `${link(message.name, TYPES_PAGE, message.name)} (${status})`),
+  ];
+  return errors.length === 0 ? credential : `${credential} Errors: ${errors.join(", ")}.`;
 }

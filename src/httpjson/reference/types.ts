@@ -1,9 +1,15 @@
-import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  ScalarType,
+  type JsonObject,
+  type JsonValue,
+} from "@bufbuild/protobuf";
 import type { Annotations } from "../plugin/annotations.ts";
 import { commentOf } from "../plugin/comments.ts";
-import { link, table } from "./markdown.ts";
-import { ruleWords } from "./rule-words.ts";
+import { defined, link, list } from "./markdown.ts";
+import { isRequired, itemRules, ruleKeywords, type Schema } from "../openapi/rules.ts";
 
 /** The page that has all messages and enums that are not the request or the response of one method. */
 export const TYPES_PAGE = "types.md";
@@ -21,31 +27,26 @@ export class Types {
     this.#package = packageName;
   }
 
-  /** A message's fields. */
   fields(message: DescMessage): string[] {
-    if (message.fields.length === 0) return ["No fields.", ""];
-    const withRules = message.fields.some((field) => this.#rules(field) !== "");
-    const head = ["field", "type", ...(withRules ? ["rules"] : []), "meaning"];
-    const rows = message.fields.map((field) => [
-      `\`${field.name}\``,
-      this.#type(field),
-      ...(withRules ? [this.#rules(field)] : []),
-      commentOf(field),
-    ]);
-    return table(head, rows);
+    const items = message.fields.map((field) => {
+      const rules = this.#rules(field);
+      const term = `\`${field.name}\` ${this.#type(field)}${rules === "" ? "" : `; ${rules}`}`;
+      const comment = commentOf(field);
+      return defined(term, comment === `The ${field.name}.` ? "" : comment);
+    });
+    return list(items);
   }
 
   /** A section of the page of types. */
   section(desc: DescMessage | DescEnum): string[] {
     const head = [`## ${desc.name}`, "", commentOf(desc), ""];
     if (desc.kind === "message") return [...head, ...this.#status(desc), ...this.fields(desc)];
-    const rows = desc.values.map((value) => [
-      `\`${value.name}\``,
-      this.#annotations.jsonValue(value) === undefined ? "" : `\`${this.#annotations.jsonValue(value)}\``,
-      String(value.number),
-      commentOf(value),
-    ]);
-    return [...head, ...table(["value", "in JSON", "number", "meaning"], rows)];
+    const items = desc.values.map((value) => {
+      const json = this.#annotations.jsonValue(value);
+      const term = `${value.number} \`${value.name}\`${json === undefined ? "" : ` (\`${json}\`)`}`;
+      return defined(term, commentOf(value));
+    });
+    return [...head, ...list(items)];
   }
 
   #status(message: DescMessage): string[] {
@@ -56,7 +57,6 @@ export class Types {
 
   #rules(field: DescField): string {
     const words = [ruleWords(field, this.#annotations)];
-    if (this.#annotations.nullWhenUnset(field)) words.push("null in JSON when unset");
     if (field.oneof !== undefined) words.push(`one of \`${field.oneof.name}\``);
     return words.filter((word) => word !== "").join("; ");
   }
@@ -65,10 +65,11 @@ export class Types {
     const one = this.#valueType(field);
     switch (field.fieldKind) {
       case "list":
-        return `list of ${one}`;
+        return `${one}[]`;
       case "map":
         return `map of string to ${one}`;
       default:
+        if (this.#annotations.nullWhenUnset(field)) return `${one} or null`;
         return field.proto.proto3Optional ? `${one}, optional` : one;
     }
   }
@@ -80,4 +81,66 @@ export class Types {
     const described = type.kind === "message" && this.#own.has(type);
     return described ? type.name : link(type.name, TYPES_PAGE, type.name);
   }
+}
+
+/** The rules of a request's field in words; empty where there are none. */
+function ruleWords(field: DescField, annotations: Annotations): string {
+  const rules = annotations.rules(field);
+  const required = isRequired(field, rules);
+  const keywords = ruleKeywords(rules);
+  const { minLength, ...others } = keywords;
+  // A required text is not empty.
+  const isUsual = required && minLength === 1 && keywords["maxLength"] === undefined;
+  const words = required ? ["required"] : [];
+  words.push(...keywordWords(isUsual ? others : keywords));
+  const items = keywordWords(ruleKeywords(itemRules(rules)));
+  if (items.length > 0) words.push(`each: ${items.join(", ")}`);
+  words.push(...other(rules));
+  return words.join("; ");
+}
+
+function keywordWords(keywords: Schema): string[] {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, pattern, uniqueItems, not } = keywords;
+  const words = [
+    range(keywords["minLength"], keywords["maxLength"], "characters"),
+    range(keywords["minItems"], keywords["maxItems"], "items"),
+    range(minimum, maximum, ""),
+    exclusiveMinimum === undefined ? "" : `above ${text(exclusiveMinimum)}`,
+    exclusiveMaximum === undefined ? "" : `below ${text(exclusiveMaximum)}`,
+    pattern === undefined ? "" : `\`${text(pattern)}\``,
+    uniqueItems === true ? "no two alike" : "",
+    keywords["const"] === undefined ? "" : `always \`${text(keywords["const"])}\``,
+    keywords["enum"] === undefined ? "" : `one of ${text(keywords["enum"])}`,
+    not === undefined ? "" : `not ${text(isEnum(not) ? not.enum : not)}`,
+  ];
+  return words.filter((word) => word !== "");
+}
+
+function isEnum(not: JsonValue): not is { enum: JsonValue } {
+  return typeof not === "object" && not !== null && "enum" in not;
+}
+
+function range(least: JsonValue | undefined, most: JsonValue | undefined, unit: string): string {
+  const limits =
+    least === undefined
+      ? most === undefined
+        ? ""
+        : `at most ${text(most)}`
+      : most === undefined
+        ? `at least ${text(least)}`
+        : `${text(least)} to ${text(most)}`;
+  return limits === "" || unit === "" ? limits : `${limits} ${unit}`;
+}
+
+function text(value: JsonValue): string {
+  if (Array.isArray(value)) return value.map(text).join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Rules for which JSON Schema has no word. */
+function other(rules: JsonObject | undefined): string[] {
+  const bool = rules?.["bool"];
+  return typeof bool === "object" && bool !== null && "const" in bool
+    ? [`always \`${JSON.stringify(bool["const"])}\``]
+    : [];
 }

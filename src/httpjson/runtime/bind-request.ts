@@ -1,6 +1,5 @@
 import { JsonFieldError, shorten } from "./json-error.ts";
 import { decodeEscapes } from "./percent-encoding.ts";
-import { parseQuery } from "./query.ts";
 import { isObject, setOwn } from "./read.ts";
 import type { Parameter, PathVariable, Route } from "./route.ts";
 
@@ -102,10 +101,7 @@ function bindQuery(json: Json, route: Route, query: string): void {
   }
 }
 
-/**
- * Finds the object that holds the parameter's field, making the objects on the way, and the name the field
- * has there.
- */
+/** Finds the object that holds the parameter's field, making those on the way, and its name there. */
 function open(json: Json, { path }: Parameter): { parent: Json; name: string } {
   let parent = json;
   for (const names of path.slice(0, -1)) {
@@ -133,10 +129,7 @@ function nameIn(json: Json, names: readonly string[]): string {
   return names.find((name) => Object.hasOwn(json, name)) ?? names[0] ?? "";
 }
 
-/**
- * Values without a JSON form of their type stay text, and the field's reader reports the error.
- * @throws JsonFieldError
- */
+/** Values without a JSON form of their type stay text, for the field's reader. @throws JsonFieldError */
 function toJson(text: string, parameter: Parameter): unknown {
   const { kind, words } = parameter;
   switch (kind) {
@@ -160,4 +153,30 @@ function toJson(text: string, parameter: Parameter): unknown {
 
 function fieldPath({ path }: Parameter): string {
   return path.map(([name]) => name).join(".");
+}
+
+/**
+ * The parameters of a query string in order, decoded lazily as application/x-www-form-urlencoded (WHATWG
+ * URL): `+` is a space.
+ *
+ * @param query without the leading `?`
+ * @throws JsonFieldError for a percent escape that is malformed or not UTF-8, which URLSearchParams replaces
+ */
+function* parseQuery(query: string): Generator<[name: string, value: string]> {
+  for (let start = 0, end: number; start < query.length; start = end + 1) {
+    const mark = query.indexOf("&", start);
+    end = mark < 0 ? query.length : mark;
+    const part = query.slice(start, end);
+    if (part === "") {
+      continue;
+    }
+    const equals = part.indexOf("=");
+    const rawName = equals < 0 ? part : part.slice(0, equals);
+    const name = decodeForm(rawName, rawName);
+    yield [name, equals < 0 ? "" : decodeForm(part.slice(equals + 1), name)];
+  }
+}
+
+function decodeForm(text: string, name: string): string {
+  return decodeEscapes(text.replaceAll("+", " "), name);
 }

@@ -2,10 +2,7 @@ import { JsonFieldError } from "./json-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * Whether a Content-Type header is JSON: `application/json` without a charset or with UTF-8 (RFC 8259 8.1).
- * Other types get 415.
- */
+/** Whether a Content-Type is JSON, without a charset or with UTF-8 (RFC 8259 8.1). Others get 415. */
 export function isJsonContentType(contentType: string | undefined): boolean {
   return (
     contentType !== undefined &&

@@ -2,7 +2,6 @@ import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { isMessage } from "@bufbuild/protobuf";
 import type { WireJson } from "./write.ts";
 
-/** The HTTP response of an error detail. */
 export interface ErrorBody {
   /** HTTP status; undefined when the error, not the message, decides. */
   readonly status: number | undefined;
@@ -30,10 +29,7 @@ export function errorBinding<D extends DescMessage>(
   };
 }
 
-/**
- * Creates the function that finds the HTTP response among an error's details: the first detail with a
- * binding.
- */
+/** Creates the function that finds the HTTP response of an error: its first detail with a binding. */
 export function createErrorBody(
   bindings: Iterable<ErrorBinding>,
 ): (details: readonly Message[]) => ErrorBody | undefined {

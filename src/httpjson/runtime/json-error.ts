@@ -1,12 +1,6 @@
-/**
- * A request that does not fit its message: malformed JSON, or a missing, unknown or mistyped field.
- * Everything the readers refuse is refused with this error, whatever the input.
- */
+/** A request that does not fit its message. Everything the readers refuse is refused with this error. */
 export class JsonFieldError extends Error {
-  /**
-   * The problem's place: `messages[2].role`, `headers["x-payment"]`, the name of a query parameter, or
-   * `body`.
-   */
+  /** Such as `messages[2].role`, `headers["x-payment"]`, the name of a query parameter, or `body`. */
   readonly path: string;
 
   /** @param path where the problem is; empty for the whole body */

@@ -1,9 +1,6 @@
 import { JsonFieldError, shorten } from "./json-error.ts";
 
-/**
- * Decodes percent escapes. @throws JsonFieldError, naming `path`, for an escape that is malformed or is not
- * UTF-8
- */
+/** Decodes percent escapes. @throws JsonFieldError at `path` if malformed or not UTF-8 */
 export function decodeEscapes(text: string, path: string): string {
   if (!text.includes("%")) {
     return text;
@@ -15,10 +12,7 @@ export function decodeEscapes(text: string, path: string): string {
   }
 }
 
-/**
- * One spelling for a path segment (RFC 3986 6.2.2): unreserved characters bare, the escapes of all others in
- * upper case. Used for the literals of templates and for the paths they are compared with.
- */
+/** One spelling for a path segment (RFC 3986 6.2.2): unreserved characters bare, escapes in upper case. */
 export function normaliseEscapes(segment: string): string {
   if (!segment.includes("%")) {
     return segment;

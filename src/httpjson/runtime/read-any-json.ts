@@ -21,10 +21,7 @@ function isJsonObject(json: JsonValue): json is JsonObject {
   return isObject(json);
 }
 
-/**
- * Reads any JSON value. Refuses what protobuf's Value cannot hold: lone surrogates and numbers beyond double;
- * and too deep nesting.
- */
+/** Reads any JSON value that protobuf's Value holds: no lone surrogates, huge numbers or deep nesting. */
 export function readAnyJson(json: unknown, path: string, depth: number): JsonValue {
   if (!isSound(json, depth)) {
     throw findProblem(json, path, depth);

@@ -58,10 +58,7 @@ function readWhole(json: unknown, path: string, least: number, most: number): nu
   return value === 0 ? 0 : value;
 }
 
-/**
- * Reads int64, sint64 and sfixed64. A number must be within ±(2^53-1); beyond that JSON numbers lose digits,
- * so only strings are read.
- */
+/** Reads int64, sint64, sfixed64: numbers within ±(2^53-1), beyond that strings, which keep all digits. */
 export function readInt64(json: unknown, path: string): bigint {
   return readWhole64(json, path, -(2n ** 63n), 2n ** 63n - 1n);
 }

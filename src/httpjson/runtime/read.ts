@@ -43,7 +43,6 @@ export function refuseSecond(chosen: string | undefined, path: string, oneof: st
   }
 }
 
-/** Reads a repeated field. */
 export function readList<T>(json: unknown, path: string, depth: number, item: Reader<T>): T[] {
   if (!Array.isArray(json)) {
     throw new JsonFieldError(path, "must be an array");

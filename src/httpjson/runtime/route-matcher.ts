@@ -29,10 +29,7 @@ const MANY = 0xffff;
 
 const notFound: NoRoute = { status: 404 };
 
-/**
- * Finds the most specific route for a path: a literal segment before `*`, `*` before `**`
- * (google.api.HttpRule).
- */
+/** Finds the most specific route: a literal segment before `*`, `*` before `**` (google.api.HttpRule). */
 export class RouteMatcher {
   readonly #static = new Map<string, Methods>();
   readonly #root = newNode();

@@ -1,18 +1,12 @@
 import type { DescMessage, DescMethodUnary, DescService, Message, MessageShape } from "@bufbuild/protobuf";
 import type { WireJson } from "./write.ts";
 
-/**
- * How a text of the URL becomes JSON: as text, as true/false, as a whole number, or as a number if it is one
- * (an enum value's).
- */
+/** How a text of the URL becomes JSON: text, true/false, a whole number, or a number if it is one (enums). */
 export type ParameterKind = "text" | "bool" | "integer" | "enum";
 
 /** A request field that the URL can set. */
 export interface Parameter {
-  /**
-   * The field's path; each step under the name that is written and, where it differs, the other name that is
-   * read.
-   */
+  /** The field's path; each step by its written name and, where it differs, the other name that is read. */
   readonly path: readonly (readonly string[])[];
   readonly kind: ParameterKind;
   /** The names of an enum with `json_value`, the only ones accepted; absent for other enums. */
@@ -21,15 +15,12 @@ export interface Parameter {
   readonly repeated: boolean;
 }
 
-/** A variable of a path template. */
 export interface PathVariable extends Parameter {
   /** Index of its first path segment. */
   readonly start: number;
   /** Index after its last segment; absent when it extends to the end of the path (`**`). */
   readonly end?: number;
-  /**
-   * Whether it can hold several segments, so that an encoded slash has to stay encoded (google.api.HttpRule).
-   */
+  /** Whether it can hold several segments: an encoded slash stays encoded then (google.api.HttpRule). */
   readonly multi: boolean;
 }
 
@@ -56,7 +47,6 @@ export interface Route {
   write(response: Message): WireJson;
 }
 
-/** The routes of one service. */
 export interface ServiceRoutes {
   readonly service: DescService;
   readonly routes: readonly Route[];

@@ -10,10 +10,7 @@ const longestDuration = 315_576_000_000n;
 /** The second that was written last: what happens at one time is written at one time. */
 let latest = { seconds: 0n, text: "1970-01-01T00:00:00" };
 
-/**
- * Writes RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, as many as needed. @throws RangeError outside the
- * years 1 to 9999
- */
+/** Writes RFC 3339 in UTC with 0, 3, 6 or 9 digits. @throws RangeError outside the years 1 to 9999 */
 export function timestampToJson({ seconds, nanos }: Timestamp): string {
   if (seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999) {
     throw new RangeError(`timestamp out of range: ${seconds} seconds, ${nanos} nanos`);
@@ -63,10 +60,7 @@ export function readTimestamp(json: unknown, path: string): Timestamp {
   return { $typeName: "google.protobuf.Timestamp", seconds, nanos: Number(digits.padEnd(9, "0")) };
 }
 
-/**
- * Writes seconds with the suffix `s`, e.g. `1.500s`. @throws RangeError beyond 10,000 years or with parts of
- * unlike sign
- */
+/** Writes seconds: `1.500s`. @throws RangeError beyond 10,000 years or with parts of unlike sign */
 export function durationToJson({ seconds, nanos }: Duration): string {
   const inRange = seconds <= longestDuration && seconds >= -longestDuration && Math.abs(nanos) <= 999_999_999;
   if (!inRange || (seconds > 0n && nanos < 0) || (seconds < 0n && nanos > 0)) {

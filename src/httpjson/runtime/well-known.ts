@@ -9,10 +9,7 @@ import { readAnyJson } from "./read-any-json.ts";
 // The types of google/protobuf/*.proto with their own JSON form, without those of time-json.ts
 // (https://protobuf.dev/programming-guides/json/).
 
-/**
- * Writes the paths in lowerCamelCase, separated by commas. @throws RangeError for a path that does not
- * survive the way there and back
- */
+/** Writes paths in lowerCamelCase, with commas. @throws RangeError for one that cannot be read back */
 export function fieldMaskToJson({ paths }: FieldMask): string {
   return paths
     .map((path) => {
@@ -48,10 +45,7 @@ export function readEmpty(json: unknown, path: string, depth: number): Empty {
   return { $typeName: "google.protobuf.Empty" };
 }
 
-/**
- * Writes any JSON value. @throws Error for a Value without a kind, and for NaN and infinities, which JSON
- * cannot write
- */
+/** Writes any JSON value. @throws Error for a Value without a kind, and for NaN and infinities */
 export function valueToJson(value: Value): JsonValue {
   return toJson(ValueSchema, value);
 }
@@ -82,18 +76,12 @@ export function readNullValue(json: unknown, path: string): NullValue {
   return NullValue.NULL_VALUE;
 }
 
-/**
- * Writes a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps,
- * oneofs).
- */
+/** Writes a wrapper message where protobuf-es keeps the message (lists, maps, oneofs). */
 export function wrapperToJson<T, J>(value: (value: T) => J): (wrapper: { readonly value: T }) => J {
   return (wrapper) => value(wrapper.value);
 }
 
-/**
- * Reads a message of google/protobuf/wrappers.proto where protobuf-es keeps the message (lists, maps,
- * oneofs).
- */
+/** Reads a wrapper message where protobuf-es keeps the message (lists, maps, oneofs). */
 export function wrapperFromJson<N extends string, T>(
   $typeName: N,
   value: (json: unknown, path: string) => T,

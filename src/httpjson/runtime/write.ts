@@ -14,10 +14,7 @@ export type WireJson =
 /** A double or float as ProtoJSON writes it. */
 export type DoubleJson = number | "NaN" | "Infinity" | "-Infinity";
 
-/**
- * Writes a 64-bit integer as a number where JSON numbers are exact, within ±(2^53-1), and as a decimal string
- * beyond.
- */
+/** Writes a 64-bit integer as a number within ±(2^53-1), else as a decimal string. */
 export function int64ToJson(value: bigint): number | string {
   return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
     ? Number(value)

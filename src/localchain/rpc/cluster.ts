@@ -1,10 +1,20 @@
 import type { Json } from "../json.ts";
-import { FAUCET } from "../programs/faucet.ts";
+import { FAUCET } from "../programs.ts";
 import { MAX_RECENT_BLOCKHASHES } from "../slots.ts";
 import type { ChainView } from "../chain-view.ts";
-import { BLOCK_NOT_AVAILABLE, RpcError } from "./errors.ts";
-import { VALIDATOR_VERSION, withContext, type MethodTable } from "./method.ts";
-import type { Options } from "./params.ts";
+import {
+  BLOCK_NOT_AVAILABLE,
+  RpcError,
+  PREFLIGHT_FAILURE,
+  SIGNATURE_VERIFICATION_FAILURE,
+  VALIDATOR_VERSION,
+  withContext,
+} from "./params.ts";
+import type { Options, Params, MethodTable } from "./params.ts";
+import { Controls } from "../controls.ts";
+import { describeTransactionError } from "../transaction-error.ts";
+import type { WireTransaction } from "../wire-transaction.ts";
+import { executionJson, wireTransaction } from "./simulation.ts";
 
 /** Slots of one epoch on mainnet. */
 const SLOTS_PER_EPOCH = 432_000;
@@ -72,4 +82,35 @@ function contextSlot(view: ChainView, options: Options): number {
   const commitment = options.commitment();
   options.requireContextSlot(view, commitment);
   return view.slotAt(commitment);
+}
+
+/** Methods that write: they bring transactions onto the chain. */
+export const sendingMethods: MethodTable = {
+  sendTransaction(view: ChainView, params: Params): Json {
+    const options = params.options(1);
+    const transaction = wireTransaction(params.text(0), options);
+    if (options.flag("skipPreflight") !== true) preflight(view, transaction);
+    view.chain.submit(transaction); // without preflight, a refused transaction just never lands
+    return transaction.signature;
+  },
+
+  requestAirdrop(view: ChainView, params: Params): Json {
+    const record = new Controls(view.chain).airdrop(params.address(0), BigInt(params.count(1)), false);
+    return record.transaction.signature;
+  },
+};
+
+function preflight({ chain }: ChainView, transaction: WireTransaction): void {
+  const outcome = chain.admission(transaction) ?? chain.simulate(transaction, true);
+  if (outcome.err === null) return;
+  if (outcome.err === "SignatureFailure") {
+    throw new RpcError(SIGNATURE_VERIFICATION_FAILURE, "Transaction signature verification failure");
+  }
+  const message = `Transaction simulation failed: ${describeTransactionError(outcome.err)}`;
+  throw new RpcError(PREFLIGHT_FAILURE, message, {
+    ...executionJson(outcome),
+    accounts: null,
+    innerInstructions: null,
+    replacementBlockhash: null,
+  });
 }

@@ -1,9 +1,7 @@
-import { accountMethods } from "./accounts.ts";
-import { clusterMethods } from "./cluster.ts";
-import type { Method } from "./method.ts";
-import { sendingMethods } from "./sending.ts";
+import { accountMethods, tokenMethods } from "./accounts.ts";
+import { clusterMethods, sendingMethods } from "./cluster.ts";
+import type { Method } from "./params.ts";
 import { simulationMethods } from "./simulation.ts";
-import { tokenMethods } from "./tokens.ts";
 import { transactionMethods } from "./transactions.ts";
 
 /** Every method of Solana's JSON-RPC API that the local chain answers. */

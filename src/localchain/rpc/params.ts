@@ -1,9 +1,35 @@
 import { base58 } from "@scure/base";
 import { isAddress, type Address } from "@solana/kit";
-import { COMMITMENTS, type Commitment } from "../commitment.ts";
-import { isObject, toJson, type Json } from "../json.ts";
-import { invalidParams, MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from "./errors.ts";
+import { type Json, isObject, toJson } from "../json.ts";
+import { COMMITMENTS, type Commitment } from "../slots.ts";
 import type { ChainView } from "../chain-view.ts";
+
+/** Error codes of JSON-RPC 2.0 section 5.1 and of Agave's `rpc-client-api` custom errors. */
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+export const PREFLIGHT_FAILURE = -32002;
+export const SIGNATURE_VERIFICATION_FAILURE = -32003;
+export const BLOCK_NOT_AVAILABLE = -32004;
+export const UNSUPPORTED_TRANSACTION_VERSION = -32015;
+const MIN_CONTEXT_SLOT_NOT_REACHED = -32016;
+
+/** An answer with an `error` member. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: Json | undefined;
+
+  constructor(code: number, message: string, data?: Json) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export function invalidParams(message: string): RpcError {
+  return new RpcError(INVALID_PARAMS, message);
+}
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
@@ -150,4 +176,16 @@ export function parseSignature(text: string): string {
   }
   if (length !== 64) throw invalidParams("Invalid param: WrongSize");
   return text;
+}
+
+/** One JSON-RPC method: reads the chain through a view, returns `result` or throws an `RpcError`. */
+export type Method = (view: ChainView, params: Params) => Json;
+export type MethodTable = Readonly<Record<string, Method>>;
+
+/** Version of the imitated validator. */
+export const VALIDATOR_VERSION = "3.0.0";
+
+/** An `RpcResponse`: a value and the slot it was read at. */
+export function withContext(view: ChainView, commitment: Commitment, value: Json): Json {
+  return { context: { apiVersion: VALIDATOR_VERSION, slot: view.slotAt(commitment) }, value };
 }

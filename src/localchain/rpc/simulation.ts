@@ -1,16 +1,64 @@
-import { getCompiledTransactionMessageDecoder, type Address, type EncodedAccount } from "@solana/kit";
+import { base58 } from "@scure/base";
+import { getCompiledTransactionMessageDecoder } from "@solana/kit";
+import type { Address, EncodedAccount, CompiledTransactionMessage } from "@solana/kit";
+import { decodeTransaction, compiledInstructions } from "../wire-transaction.ts";
+import type { WireTransaction, Execution, Simulation } from "../wire-transaction.ts";
 import type { ChainView } from "../chain-view.ts";
-import { messageFee } from "../fees.ts";
-import { parsedInstructionJson } from "../instruction-json.ts";
+import { parsedInstructionJson, returnDataJson, transactionConfig } from "../transaction-json.ts";
 import type { Json } from "../json.ts";
-import { returnDataJson } from "../transaction-json.ts";
-import type { Execution, Simulation } from "../transaction-record.ts";
-import type { WireTransaction } from "../wire-transaction.ts";
+import { COMPUTE_BUDGET_PROGRAM } from "../accounts.ts";
+import {
+  invalidParams,
+  RpcError,
+  SIGNATURE_VERIFICATION_FAILURE,
+  parseAddress,
+  Params,
+  withContext,
+} from "./params.ts";
+import type { Options, MethodTable } from "./params.ts";
 import { encodeAccount } from "./accounts.ts";
-import { invalidParams, RpcError, SIGNATURE_VERIFICATION_FAILURE } from "./errors.ts";
-import { withContext, type MethodTable } from "./method.ts";
-import { parseAddress, Params, type Options } from "./params.ts";
-import { wireTransaction } from "./wire.ts";
+
+/** One packet holds a legacy or v0 transaction; v1 transactions may take more of them. */
+const PACKET_DATA_SIZE = 1232;
+const MAX_V1_SIZE = 4096;
+/** First byte of a v1 transaction: the message, which precedes its signatures. */
+const V1_PREFIX = 0x81;
+
+/** Decodes a parameter of `sendTransaction` or `simulateTransaction`; base58 unless `encoding` is base64. */
+export function wireTransaction(text: string, options: Options): WireTransaction {
+  const encoding = options.text("encoding") ?? "base58";
+  if (encoding !== "base58" && encoding !== "base64") {
+    throw invalidParams(`unsupported encoding: ${encoding}. Supported encodings: base58, base64`);
+  }
+  const bytes = decodeText(text, encoding);
+  const limit = bytes[0] === V1_PREFIX ? MAX_V1_SIZE : PACKET_DATA_SIZE;
+  if (bytes.length > limit) {
+    throw invalidParams(
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes ` +
+        `(max: ${limit} bytes)`,
+    );
+  }
+  try {
+    return decodeTransaction(bytes);
+  } catch (error) {
+    throw invalidParams(
+      `failed to deserialize solana_transaction::versioned::VersionedTransaction: ${String(error)}`,
+    );
+  }
+}
+
+function decodeText(text: string, encoding: "base58" | "base64"): Uint8Array {
+  if (encoding === "base64") {
+    const bytes = Buffer.from(text, "base64");
+    if (bytes.toString("base64") !== text) throw invalidParams("invalid base64 encoding");
+    return Uint8Array.from(bytes);
+  }
+  try {
+    return base58.decode(text);
+  } catch {
+    throw invalidParams("invalid base58 encoding");
+  }
+}
 
 const messageDecoder = getCompiledTransactionMessageDecoder();
 
@@ -85,4 +133,39 @@ function latestBlockhash({ chain: { slots } }: ChainView): Json {
     blockhash: slots.blockhash(slots.current),
     lastValidBlockHeight: slots.lastValidBlockHeight(slots.current),
   };
+}
+
+/** Lamports for each signature (Solana docs, "Transaction fees"). */
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+const DEFAULT_UNITS_PER_INSTRUCTION = 200_000n;
+const MAX_UNITS = 1_400_000n;
+/** Discriminators of the ComputeBudget instructions. */
+const SET_COMPUTE_UNIT_LIMIT = 2;
+const SET_COMPUTE_UNIT_PRICE = 3;
+
+/** A message's fee, lamports: signatures, and the priority fee rounded up. */
+function messageFee(message: CompiledTransactionMessage): bigint {
+  const base = LAMPORTS_PER_SIGNATURE * BigInt(message.header.numSignerAccounts);
+  return (
+    base + (message.version === 1 ? (transactionConfig(message).priorityFee ?? 0n) : priorityFee(message))
+  );
+}
+
+function priorityFee(message: Exclude<CompiledTransactionMessage, { version: 1 }>): bigint {
+  let price = 0n; // micro-lamports per compute unit
+  let limit: bigint | undefined;
+  let others = 0n;
+  for (const { programIndex, data } of compiledInstructions(message)) {
+    if (message.staticAccounts[programIndex] !== COMPUTE_BUDGET_PROGRAM) {
+      others++;
+      continue;
+    }
+    const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+    if (data[0] === SET_COMPUTE_UNIT_LIMIT && data.length === 5) limit = BigInt(view.getUint32(1, true));
+    if (data[0] === SET_COMPUTE_UNIT_PRICE && data.length === 9) price = view.getBigUint64(1, true);
+  }
+  const asked = limit ?? others * DEFAULT_UNITS_PER_INSTRUCTION;
+  const units = asked < MAX_UNITS ? asked : MAX_UNITS;
+  return (price * units + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
 }

@@ -1,18 +1,22 @@
 import type { ChainView } from "../chain-view.ts";
-import type { Commitment } from "../commitment.ts";
+import { type Commitment, MAX_RECENT_BLOCKHASHES } from "../slots.ts";
 import type { Json } from "../json.ts";
-import { memoSummary } from "../memo.ts";
-import { MAX_RECENT_BLOCKHASHES } from "../slots.ts";
 import { statusJson, TRANSACTION_ENCODINGS, transactionJson } from "../transaction-json.ts";
-import type { TransactionRecord } from "../transaction-record.ts";
-import { invalidParams, RpcError, UNSUPPORTED_TRANSACTION_VERSION } from "./errors.ts";
-import { withContext, type MethodTable } from "./method.ts";
-import { Options, parseSignature, type Params } from "./params.ts";
+import type { TransactionRecord } from "../wire-transaction.ts";
+import {
+  invalidParams,
+  RpcError,
+  UNSUPPORTED_TRANSACTION_VERSION,
+  Options,
+  parseSignature,
+  withContext,
+} from "./params.ts";
+import type { Params, MethodTable } from "./params.ts";
+import { MEMO_PROGRAM, MEMO_V1_PROGRAM } from "../accounts.ts";
 
 const MAX_STATUSES = 256;
 const MAX_SIGNATURES = 1_000;
 
-/** Methods that read transactions. */
 export const transactionMethods: MethodTable = {
   getTransaction(view, params) {
     const signature = params.signature(0);
@@ -120,4 +124,18 @@ function between(
   if (before !== undefined && from === 0) return [];
   const end = until === undefined ? -1 : position(until);
   return records.slice(from, end === -1 ? undefined : end);
+}
+
+/**
+ * The `memo` member of `getSignaturesForAddress`: every top-level memo with its length in bytes, joined by
+ * `; `. Calls between programs do not count, just as with a validator.
+ */
+function memoSummary(record: TransactionRecord): string | null {
+  const memos = record.transaction.instructions.flatMap(({ programIndex, data }) => {
+    const program = record.keys.all[programIndex];
+    return program === MEMO_PROGRAM || program === MEMO_V1_PROGRAM
+      ? [`[${data.length}] ${new TextDecoder().decode(data)}`]
+      : [];
+  });
+  return memos.length === 0 ? null : memos.join("; ");
 }

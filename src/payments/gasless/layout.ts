@@ -1,7 +1,26 @@
 import { base58 } from "@scure/base";
 import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
-import { COMPUTE_BUDGET_PROGRAM, MEMO_V1_PROGRAM, MEMO_V2_PROGRAM, TOKEN_PROGRAM } from "./programs.ts";
 import type { WireInstruction } from "./wire-transaction.ts";
+
+/** Solana mainnet addresses that a relayed transaction may name, 32 bytes each. */
+
+const address = (text: string): Buffer => Buffer.from(base58.decode(text));
+
+/** Circle's USDC. */
+export const USDC_MINT = address("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
+/** One base unit is one micro-USD. */
+export const USDC_DECIMALS = 6;
+
+/** Sets compute limit and price. */
+const COMPUTE_BUDGET_PROGRAM = address("ComputeBudget111111111111111111111111111111");
+/** SPL Token. USDC is not a Token-2022 mint, so it has no fees, hooks or permanent delegate. */
+const TOKEN_PROGRAM = address("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
+/** SPL Memo v2, used by wallets and the x402 client. */
+export const MEMO_V2_PROGRAM = address("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+/** SPL Memo v1. */
+const MEMO_V1_PROGRAM = address("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
+/** Lighthouse: Phantom and Solflare add its assertions to what users sign. */
+export const LIGHTHOUSE_PROGRAM = address("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95");
 
 type Kind = "limit" | "price" | "budget" | "transfer" | "memo";
 
@@ -17,9 +36,7 @@ export interface PaymentLayout {
   readonly memo: WireInstruction;
 }
 
-/**
- * Finds the payment's four instructions; no others and no duplicates are allowed. Checks their kind only.
- */
+/** Finds the payment's four instructions; no others and no duplicates are allowed. Checks their kind only. */
 export function readLayout(instructions: readonly WireInstruction[], keys: readonly Buffer[]): PaymentLayout {
   const found = instructions.map((instruction) => ({ instruction, kind: kindOf(instruction, keys) }));
   const order = found.map(({ kind }) => kind).join(" ");
@@ -44,4 +61,26 @@ function kindOf({ program, data }: WireInstruction, keys: readonly Buffer[]): Ki
     `an instruction calls ${base58.encode(key)}; a payment calls the compute budget, SPL Token (not ` +
       "Token-2022) and memo programs alone",
   );
+}
+
+/**
+ * Cost limits of a relayed transaction. Fees are charged for requested units, used or not (Solana,
+ * transaction fees).
+ */
+
+/** Lamports per signature; there are two. */
+const SIGNATURE_LAMPORTS = 5_000n;
+/** Compute units: several times what a transfer with a memo needs. */
+export const MAX_UNITS = 60_000;
+/** Additional compute units per guard. */
+export const GUARD_UNITS = 10_000;
+/** Phantom adds four guards, Solflare two. */
+export const MAX_GUARDS = 4;
+/** Micro-lamports per compute unit. With the maximum of units the fee is 15,000 lamports. */
+export const MAX_UNIT_PRICE = 50_000n;
+
+/** Network fee, lamports, for success and failure alike. */
+export function feeOf({ units, price }: { units: number; price: bigint }): bigint {
+  const microLamports = BigInt(units) * price;
+  return 2n * SIGNATURE_LAMPORTS + (microLamports + 999_999n) / 1_000_000n;
 }

@@ -1,20 +1,27 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { PublicKey } from "@solana/web3.js";
-import type { DecodedTransaction, Sponsor, UnsignedTransaction } from "../../app/payments/gasless/sponsor.ts";
-import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
+import type {
+  DecodedTransaction,
+  Sponsor,
+  UnsignedTransaction,
+  RecentBlockhash,
+} from "../../app/payments/gasless/relay-port.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import { isSignedBy } from "../../domain/core/ed25519.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
-import { buildPayment } from "./build.ts";
-import { checkComputeBudget } from "./compute-budget.ts";
-import { checkGuardAccounts, RELAYED_GUARDS, withoutGuards } from "./guards.ts";
+import { buildPayment, checkTransfer, type Treasury } from "./transfer.ts";
+import {
+  checkComputeBudget,
+  checkAccounts,
+  checkMemo,
+  checkGuardAccounts,
+  RELAYED_GUARDS,
+  withoutGuards,
+} from "./transaction-rules.ts";
 import { readLayout } from "./layout.ts";
-import { checkMemo } from "./memo.ts";
-import { checkAccounts } from "./account-rules.ts";
-import { checkTransfer, type Treasury } from "./transfer.ts";
 import { UsdcAccounts } from "./usdc-accounts.ts";
 import { readTransaction, type WireTransaction } from "./wire-transaction.ts";
 

@@ -1,5 +1,14 @@
+import { createTransferCheckedInstruction } from "@solana/spl-token";
+import {
+  ComputeBudgetProgram,
+  PublicKey,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from "@solana/web3.js";
 import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
-import { USDC_DECIMALS, USDC_MINT } from "./programs.ts";
+import type { RecentBlockhash, UnsignedTransaction } from "../../app/payments/gasless/relay-port.ts";
+import { USDC_DECIMALS, USDC_MINT, MEMO_V2_PROGRAM } from "./layout.ts";
 import type { UsdcAccounts } from "./usdc-accounts.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
 
@@ -103,4 +112,48 @@ function checkParties(
 
 function same(one: Buffer | undefined, other: Buffer): boolean {
   return one?.equals(other) === true;
+}
+
+/** Enough for a transfer with a memo. */
+const UNITS = 40_000;
+/** Micro-lamports per unit: 400 lamports in total, so that payments land in busy hours. */
+const PRICE = 10_000;
+
+/** Accounts are 32 bytes. */
+interface PaymentPlan {
+  readonly feePayer: Buffer;
+  readonly payer: Buffer;
+  readonly source: Buffer;
+  readonly destination: Buffer;
+  /** Micro-USD. */
+  readonly amount: bigint;
+  readonly memo: string;
+  readonly recent: RecentBlockhash;
+}
+
+/** Builds the version 0 transaction that the rules require, in the order of the x402 client. */
+export function buildPayment({ recent, ...plan }: PaymentPlan): UnsignedTransaction {
+  const [payer, feePayer] = [new PublicKey(plan.payer), new PublicKey(plan.feePayer)];
+  const [source, destination] = [new PublicKey(plan.source), new PublicKey(plan.destination)];
+  const mint = new PublicKey(USDC_MINT);
+  const message = new TransactionMessage({
+    payerKey: feePayer,
+    recentBlockhash: recent.blockhash,
+    instructions: [
+      ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS }),
+      ComputeBudgetProgram.setComputeUnitPrice({ microLamports: PRICE }),
+      createTransferCheckedInstruction(source, mint, destination, payer, plan.amount, USDC_DECIMALS),
+      new TransactionInstruction({
+        programId: new PublicKey(MEMO_V2_PROGRAM),
+        keys: [],
+        data: Buffer.from(plan.memo),
+      }),
+    ],
+  }).compileToV0Message();
+  return {
+    transaction: new VersionedTransaction(message).serialize(),
+    message: message.serialize(),
+    feePayer: feePayer.toBase58(),
+    lastValidBlockHeight: recent.lastValidBlockHeight,
+  };
 }

@@ -1,7 +1,7 @@
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { PublicKey } from "@solana/web3.js";
 import { Lru } from "../../domain/core/lru.ts";
-import { USDC_MINT } from "./programs.ts";
+import { USDC_MINT } from "./layout.ts";
 
 /** Cache capacity. Deriving an address costs more than all other checks except the signature. */
 const REMEMBERED = 10_000;

@@ -1,12 +1,11 @@
 import { base58 } from "@scure/base";
-import type { ReadSignedPayment, SignedPayment } from "../../app/deposits/wallet-payments.ts";
+import type { ReadSignedPayment, SignedPayment } from "../../app/deposits/deposits.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import { isSignedBy } from "../../domain/core/ed25519.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { parseMemo } from "../../domain/payments/memo.ts";
-import { ASSERTIONS, withoutGuards } from "../gasless/guards.ts";
-import { readLayout } from "../gasless/layout.ts";
-import { USDC_MINT } from "../gasless/programs.ts";
+import { ASSERTIONS, withoutGuards } from "../gasless/transaction-rules.ts";
+import { readLayout, USDC_MINT } from "../gasless/layout.ts";
 import { readTransaction, type WireInstruction, type WireTransaction } from "../gasless/wire-transaction.ts";
 
 /** TransferChecked of SPL Token, and its data length in bytes. */
@@ -82,7 +81,6 @@ function signatureOf({ keys, message, signatures }: WireTransaction): SignedPaym
   return base58.encode(signatures[0] ?? new Uint8Array());
 }
 
-/** Rewords the relay's error for a wallet payment. */
 function unlike(error: unknown): unknown {
   if (!(error instanceof ToolgateError)) return error;
   return refused(error.message.replace(/^payment verification failed \(\w+\): /, ""));

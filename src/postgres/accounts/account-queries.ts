@@ -1,29 +1,25 @@
 import type { Pool } from "pg";
-import type { Receipts, Runs, History, PageQuery } from "../../app/calls/history.ts";
-import type { OwnRecordQueries } from "../../app/calls/own-records.ts";
+import type { Receipts, Runs, History, PageQuery, OwnRecordQueries } from "../../app/calls/history.ts";
 import type { Statements } from "../../app/accounts/statements.ts";
 import type { UsageReports } from "../../app/accounts/usage.ts";
-import type { RevenueReports } from "../../app/operations/revenue.ts";
-import type { Cell } from "../../domain/core/cell.ts";
-import type { Clock } from "../../domain/core/clock.ts";
-import type { Log } from "../../domain/core/log.ts";
+import type { RevenueReports } from "../../app/operations/operations-queries.ts";
+import type { Cell } from "../../domain/core/ids.ts";
 import type { SealingKeys } from "../../domain/payments/quote.ts";
 import type { ArchivedRows } from "../archived/archived-rows.ts";
-import { readCursor } from "../database/cursor.ts";
-import { PostgresHistory } from "../ledger/history.ts";
+import { readCursor } from "../database/pages.ts";
+import { PostgresHistory, PostgresReceipts } from "../ledger/history.ts";
 import { Standby } from "../database/standby.ts";
-import { PostgresReceipts } from "../ledger/receipts.ts";
 import { PostgresRuns } from "../ledger/runs.ts";
 import { PostgresOwnRecords } from "./own-records.ts";
 import { PostgresRevenue } from "./revenue.ts";
 import { PostgresStatements } from "./statement.ts";
 import { PostgresUsageReports } from "./usage.ts";
+import type { Parts } from "../database/parts.ts";
 
 /** Read models for account holders, in the console and over the API. */
 export interface AccountQueries {
   readonly statements: Statements;
   readonly usageReports: UsageReports;
-  /** For operators. */
   readonly revenueReports: RevenueReports;
   readonly history: History;
   readonly ownRecords: OwnRecordQueries;
@@ -40,16 +36,12 @@ const SETTLED_MS = 60_000;
 /** Length of the time in a UUIDv7, in hex digits of milliseconds. */
 const TIME_DIGITS = 12;
 
-interface Options {
+interface Options extends Pick<Parts, "instanceId" | "clock" | "log"> {
   readonly url: string;
-  /** A standby for long reads. */
   readonly readUrl?: string | undefined;
-  readonly instanceId: string;
   readonly sealingKeys: SealingKeys;
   readonly archived: ArchivedRows;
   readonly cell?: Cell | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Opens the read models on their own pools. They connect on first use. */

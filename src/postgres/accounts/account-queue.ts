@@ -17,9 +17,7 @@ export class AccountQueue {
       throw new ToolgateError(
         "UNAVAILABLE",
         "too many of these requests for the account at once; retry in a few seconds",
-        {
-          retryAfterSeconds: 5,
-        },
+        { retryAfterSeconds: 5 },
       );
     }
     queue.length++;

@@ -1,13 +1,15 @@
 import type { Pool, QueryConfig } from "pg";
-import type { Account, Accounts } from "../../app/accounts/accounts.ts";
+import type { Account, Accounts, WalletAccounts } from "../../app/accounts/accounts.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { uuidOf } from "../../domain/core/ids.ts";
+import { uuidOf, newId } from "../../domain/core/ids.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { KEY_PREFIX, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
-import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { cursorAfter, readCursor } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
-import { idFromUuid } from "../database/row-mapping.ts";
-import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
+import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { type Caller, walletCaller } from "../../domain/accounts/caller.ts";
+import type { Parts } from "../database/parts.ts";
+import { rateLimitsOf, type LimitsRow, requestLogOf, type RequestLogRow } from "./key-rows.ts";
 
 interface AccountRow extends LimitsRow {
   id: string;
@@ -132,4 +134,53 @@ function toAccount(row: AccountRow): Account {
     blockedReason: row.blocked_reason ?? undefined,
     createdAt: row.created_at,
   };
+}
+
+interface WalletAccountsOptions extends Pick<Parts, "pool" | "clock" | "random"> {
+  cell?: number;
+}
+
+interface WalletRow extends LimitsRow, RequestLogRow {
+  id: string;
+  blocked_reason: string | null;
+}
+
+export class PostgresWalletAccounts implements WalletAccounts {
+  readonly #options: WalletAccountsOptions;
+
+  constructor(options: WalletAccountsOptions) {
+    this.#options = options;
+  }
+
+  async find(wallet: string): Promise<Caller | undefined> {
+    const [row] = await queryWithRetry<WalletRow>(this.#options.pool, {
+      name: "wallet-accounts-find",
+      text: `select id, rate_per_minute, burst, account_rate_per_minute, account_burst, blocked_reason,
+                    request_bodies, request_hours
+             from account_limits where wallet = $1`,
+      values: [wallet],
+    });
+    return row && callerOf(wallet, row);
+  }
+
+  async open(wallet: string): Promise<Caller> {
+    const { pool, clock, random, cell } = this.#options;
+    await queryWithRetry(pool, {
+      name: "wallet-accounts-open",
+      text: `insert into account (id, wallet) values ($1, $2) on conflict (wallet) do nothing`,
+      values: [uuidFromId("acct", newId("acct", clock, random, cell)), wallet],
+    });
+    const caller = await this.find(wallet);
+    if (!caller) throw new Error("the new account was not found");
+    return caller;
+  }
+}
+
+function callerOf(wallet: string, row: WalletRow): Caller {
+  return walletCaller(wallet, {
+    accountId: idFromUuid("acct", row.id),
+    ...rateLimitsOf(row),
+    blockedReason: row.blocked_reason ?? undefined,
+    requestLog: requestLogOf(row),
+  });
 }

@@ -1,12 +1,6 @@
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import {
-  type ApiKey,
-  type ApiKeys,
-  type KeyUsage,
-  type ListedKey,
-  MAX_ACTIVE_KEYS,
-  type Rotation,
-} from "../../app/accounts/api-keys.ts";
+import { MAX_ACTIVE_KEYS } from "../../app/accounts/api-keys.ts";
+import type { ApiKey, ApiKeys, KeyUsage, ListedKey, Rotation } from "../../app/accounts/api-keys.ts";
 import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
@@ -14,14 +8,11 @@ import { newId, uuidOf } from "../../domain/core/ids.ts";
 import { isBudget } from "../../domain/accounts/budget.ts";
 import type { KeyChange, NewKey } from "../../domain/accounts/new-key.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
-import { AccountEntity } from "../database/entities/account.ts";
-import { ApiKeyEntity } from "../database/entities/api-key.ts";
-import { KeyUseEntity } from "../database/entities/key-use.ts";
-import { hashOf } from "./key-hash.ts";
+import { AccountEntity, ApiKeyEntity, KeyUseEntity } from "../database/entities/accounts.ts";
+import { hashOf, limitsRow } from "./key-rows.ts";
+import { type KeyRow, readKey, toApiKeys } from "./stored-keys.ts";
 import { lockLimits, setBudget } from "./budgets.ts";
 import { requireGroup } from "./key-groups.ts";
-import { limitsRow } from "./key-limits.ts";
-import { type KeyRow, readKey, toApiKeys } from "./stored-keys.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { AccountQueue } from "./account-queue.ts";
 
@@ -33,16 +24,12 @@ const [MAX_PER_DAY, MAX_INACTIVE_LISTED] = [1_000, 500];
 
 const DAY_MS = 86_400_000;
 
-/** The secrets that sign API keys. */
 export interface KeySecrets {
-  /** Signs new keys. */
   current(): KeySecret;
 }
 
-/** The attributes of a new key. */
 interface NewKeyRow extends NewKey {
   account: string;
-  /** The budget and group of the replaced key. */
   shared?: Pick<KeyRow, "budgetId" | "groupId">;
 }
 
@@ -169,19 +156,15 @@ export class PostgresApiKeys implements ApiKeys {
     const byKey = new Map(totals.map((row) => [idFromUuid("key", row.id), row]));
     return keys.map((key) => {
       const row = byKey.get(key.keyId);
-      return {
-        ...key,
-        spent: BigInt(row?.spent ?? 0),
-        chargedCalls: BigInt(row?.calls ?? 0),
-      };
+      return { ...key, spent: BigInt(row?.spent ?? 0), chargedCalls: BigInt(row?.calls ?? 0) };
     });
   }
 
-  async rotate({ keyId, accountId, overlapSeconds }: Rotation): Promise<{
-    key: ApiKey;
-    secret: string;
-    oldKey: ApiKey;
-  }> {
+  async rotate({
+    keyId,
+    accountId,
+    overlapSeconds,
+  }: Rotation): Promise<{ key: ApiKey; secret: string; oldKey: ApiKey }> {
     return this.#orm.em.fork().transactional(async (em) => {
       const { id, account } = await this.#find(em, keyId, accountId);
       await lockKeys(em, account);

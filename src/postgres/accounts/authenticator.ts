@@ -1,34 +1,22 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Pool } from "pg";
 import type { Authenticator } from "../../app/accounts/authenticator.ts";
 import { isSignedWith, parseApiKey, type KeySecret, type ParsedKey } from "../../domain/accounts/api-key.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
-import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
-import type { Clock } from "../../domain/core/clock.ts";
+import { NO_CELL, type Cell, uuidOf } from "../../domain/core/ids.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { uuidOf } from "../../domain/core/ids.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { Batcher } from "../database/batcher.ts";
-import { KEY_CHANNEL, keyChangeOf, type KeyChange } from "./key-changes.ts";
-import { hashOf } from "./key-hash.ts";
-import { limitsOf } from "./key-limits.ts";
-import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
-import type { KeyUses } from "./key-uses.ts";
-import type { MovedKeys } from "./moved-keys.ts";
-import { requestLogOf, type RequestLogRow } from "./request-log-row.ts";
-import type { Notifications } from "../database/notifications.ts";
+import { hashOf, limitsOf, rateLimitsOf, requestLogOf } from "./key-rows.ts";
+import type { LimitsRow, RequestLogRow } from "./key-rows.ts";
+import type { KeyUses, MovedKeys } from "./key-uses.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
+import type { Parts } from "../database/parts.ts";
 
-export interface AuthenticatorOptions {
-  pool: Pool;
-  clock: Clock;
-  /** Reports key changes; started later. */
-  notifications: Notifications;
+export interface AuthenticatorOptions extends Pick<Parts, "pool" | "clock" | "notifications"> {
   /** API key secrets by version. Returns a promise only for versions that are not loaded yet. */
   secrets: { find(version: number): KeySecret | undefined | Promise<KeySecret | undefined> };
-  /** Records each use of a valid key. */
   keyUses: Pick<KeyUses, "record">;
   /** Keys of other cells that are valid here. */
   movedKeys?: Pick<MovedKeys, "has">;
@@ -211,14 +199,25 @@ function toCaller(row: KeyRow): Caller {
     scopes: new Set(row.scopes.filter(isScope)),
     ...rateLimitsOf(row),
     operator: row.operator,
-    limits: limitsOf({
-      expiresAt: row.expires_at,
-      callLimit: row.call_limit,
-      tools: row.tools,
-    }),
+    limits: limitsOf({ expiresAt: row.expires_at, callLimit: row.call_limit, tools: row.tools }),
     budgeted: row.budgeted,
     limitsVersion: row.limits_version,
     blockedReason: row.blocked_reason ?? undefined,
     requestLog: requestLogOf(row),
   };
+}
+
+/** Notification channel of key changes, written by triggers. */
+const KEY_CHANNEL = "toolgate_key";
+
+/** A changed key (hash), an account with all its keys (identifier), in hex, or the keys of all accounts. */
+type KeyChange = { key: string } | { account: string } | "all";
+
+/** Parses a notification; undefined when it is not about keys. */
+function keyChangeOf(payload: string): KeyChange | undefined {
+  const [kind, hex] = payload.split(":");
+  if (hex === undefined) return undefined;
+  if (kind === "key") return { key: hex };
+  if (kind === "tier") return "all";
+  return kind === "account" ? { account: hex } : undefined;
 }

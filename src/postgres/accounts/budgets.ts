@@ -1,11 +1,7 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
-import {
-  type BudgetLimits,
-  type BudgetPeriod,
-  type BudgetUse,
-  isBudget,
-} from "../../domain/accounts/budget.ts";
-import { BudgetEntity } from "../database/entities/budget.ts";
+import { isBudget } from "../../domain/accounts/budget.ts";
+import type { BudgetLimits, BudgetPeriod, BudgetUse } from "../../domain/accounts/budget.ts";
+import { BudgetEntity } from "../database/entities/accounts.ts";
 
 /** Limits of a budget with their use. */
 export interface Budget {

@@ -1,8 +1,10 @@
+import type { Pool } from "pg";
 import type { Entry, EntryKind, StatementRow } from "../../app/accounts/statements.ts";
-import { paymentOfRef, referenceText } from "../database/payment-keys.ts";
+import { paymentOfRef, referenceText, idFromUuid } from "../database/row-mapping.ts";
 import { PAGE_ACCOUNT } from "../database/pages.ts";
-import { idFromUuid } from "../database/row-mapping.ts";
-import { SETTLED_AFTER } from "../database/entry-ids.ts";
+import { SETTLED_AFTER, AFTER_ALL_ENTRIES } from "../database/entry-ids.ts";
+import { queryBeside, merged } from "../archived/archived-rows.ts";
+import type { AccountMonth, LoadedRows, ArchivedRows, WantedRows } from "../archived/archived-rows.ts";
 
 /** What appears as the entries of an account, each with the column that names the account. */
 const SIDES = [
@@ -45,7 +47,6 @@ const newestBefore = (limit: string, condition = "true") => {
 };
 const PAGE_BEFORE = newestBefore("$3");
 
-/** Joins the receipt of a charge or refund. */
 const RECEIPT = /* sql */ `
   left join receipt
     on receipt.run_id = case when entry.kind in ('charge', 'refund') then encode(entry.ref, 'hex')::uuid end`;
@@ -114,7 +115,6 @@ export interface EntryRow {
   settled: boolean;
 }
 
-/** A row of a statement export. */
 export interface ExportRow extends EntryRow {
   time: string;
   run_id: string | null;
@@ -147,4 +147,61 @@ export function statementRowOf(row: ExportRow, balance: bigint): StatementRow {
     runId: row.run_id === null ? undefined : idFromUuid("run", row.run_id),
     keyName: row.key_name ?? undefined,
   };
+}
+
+/** What an entry says of a receipt that may be archived. */
+interface EntryColumns {
+  kind: string;
+  /** Of a refund: the run. */
+  ref: Buffer;
+  receipt_id: string | null;
+}
+
+/**
+ * Runs a statement on the entries of an account, beside the archived receipts that are wanted and those of
+ * the refunds that it returns.
+ */
+export async function entriesBeside<Row extends EntryColumns>(
+  client: Pick<Pool, "query">,
+  query: { readonly text: string; readonly values: unknown[] },
+  {
+    archived,
+    account,
+    months,
+    wanted,
+  }: {
+    readonly archived: ArchivedRows;
+    readonly account: string;
+    readonly months: readonly AccountMonth[];
+    readonly wanted: Omit<WantedRows, "table">;
+  },
+): Promise<Row[]> {
+  const loaded = await archived.load(account, months, { table: "receipt", ...wanted });
+  const rows = await queryBeside<Row>(client, query, loaded);
+  const refunded = rows.filter(({ kind, receipt_id: receipt }) => kind === "refund" && receipt === null);
+  if (refunded.length === 0) return rows;
+  const runs = refunded.map(({ ref }) =>
+    ref.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"),
+  );
+  const others: LoadedRows = await archived.runs(account, months, runs);
+  return queryBeside<Row>(client, query, merged([loaded, others]));
+}
+
+/** What the archived receipts of an account from an id on have charged, micro-USD. */
+export async function archivedCharges(
+  archived: ArchivedRows,
+  account: string,
+  months: readonly AccountMonth[],
+  from: string,
+): Promise<bigint> {
+  let sum = 0n;
+  for (const month of months) {
+    if (month.first !== null && month.first >= from) sum += BigInt(month.charged);
+    else {
+      const wanted = { table: "receipt", from, to: AFTER_ALL_ENTRIES } as const;
+      for await (const { receipts } of archived.all(account, [month], wanted))
+        for (const row of receipts) sum += BigInt(row["debited"] ?? "");
+    }
+  }
+  return sum;
 }

@@ -1,17 +1,10 @@
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import {
-  type GroupChange,
-  type KeyGroup,
-  type KeyGroups,
-  MAX_GROUPS,
-} from "../../app/accounts/key-groups.ts";
+import { type GroupChange, type KeyGroup, type KeyGroups, MAX_GROUPS } from "../../app/accounts/api-keys.ts";
 import type { BudgetLimits } from "../../domain/accounts/budget.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
-import { AccountEntity } from "../database/entities/account.ts";
-import { ApiKeyEntity } from "../database/entities/api-key.ts";
-import { BudgetEntity } from "../database/entities/budget.ts";
+import { AccountEntity, ApiKeyEntity, BudgetEntity } from "../database/entities/accounts.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { changeBudget, findBudgets, lockLimits } from "./budgets.ts";
 

@@ -1,9 +1,8 @@
 import type { Accounts } from "../../app/accounts/accounts.ts";
-import type { ApiKeys } from "../../app/accounts/api-keys.ts";
-import type { KeyGroups } from "../../app/accounts/key-groups.ts";
-import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
-import type { Clock, Random } from "../../domain/core/clock.ts";
+import type { ApiKeys, KeyGroups } from "../../app/accounts/api-keys.ts";
+import { NO_CELL, type Cell } from "../../domain/core/ids.ts";
 import type { KeySecrets } from "./api-keys.ts";
+import type { Parts } from "../database/parts.ts";
 
 /** Stores for rare operator requests, on their own connections. */
 interface OperatorStores {
@@ -13,17 +12,13 @@ interface OperatorStores {
   close(): Promise<void>;
 }
 
-interface OperatorStoresOptions {
+interface OperatorStoresOptions extends Pick<Parts, "clock" | "random"> {
   url: string;
-  clock: Clock;
-  random: Random;
   keySecrets: KeySecrets;
-  /** Reads an account. */
   readAccount: Accounts["get"];
   cell?: Cell;
 }
 
-/** Maximum connections. */
 const CONNECTIONS = 2;
 
 /**

@@ -1,15 +1,14 @@
 import type { Pool } from "pg";
-import type { OwnRecord, OwnRecordQueries } from "../../app/calls/own-records.ts";
-import type { SearchedRecord } from "../../app/operations/story.ts";
+import type { OwnRecord, OwnRecordQueries } from "../../app/calls/history.ts";
+import type { SearchedRecord } from "../../app/operations/request-timeline.ts";
 import { KEY_PREFIX } from "../../domain/accounts/api-key.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
-import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
-import { accountMonths, dashed } from "../archived/account-months.ts";
-import { ArchivedRows, type WantedRows } from "../archived/archived-rows.ts";
-import { queryBeside, type LoadedRows } from "../archived/beside-tables.ts";
-import { AFTER, idsAround } from "../database/search-ranges.ts";
+import { accountMonths, dashed, queryBeside, ArchivedRows } from "../archived/archived-rows.ts";
+import type { LoadedRows, WantedRows } from "../archived/archived-rows.ts";
+import { AFTER, idsAround } from "../database/entry-ids.ts";
 
 const RUN = "select 'run' as kind, id, null as quote_id, tool as title, created_at from run";
 
@@ -54,7 +53,6 @@ const PREFIXES = {
 interface RecordRow {
   kind: OwnRecord["kind"];
   id: string | null;
-  /** The deposit of a payment. */
   quote_id: string | null;
   title: string;
   created_at: Date;

@@ -1,18 +1,13 @@
-import type { Pool } from "pg";
-import type { RatedCaller, RateLimiter } from "../../app/accounts/rate-limiter.ts";
-import type { Clock } from "../../domain/core/clock.ts";
-import type { RateDecision, RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RatedCaller, RateLimiter } from "../../app/accounts/authenticator.ts";
+import type { RateDecision, RateTier } from "../../domain/accounts/caller.ts";
 import { Batcher } from "../database/batcher.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 import { Grant, tokenIntervalUs, SECOND_US, TokenPrefetch } from "./token-prefetch.ts";
+import type { Parts } from "../database/parts.ts";
 
-export interface RateLimiterOptions {
-  pool: Pool;
-  clock: Clock;
-}
+export type RateLimiterOptions = Pick<Parts, "pool" | "clock">;
 
-/** Maximum cached denials. */
 const MAX_DENIALS = 10_000;
 
 interface TakeRequest {
@@ -21,12 +16,10 @@ interface TakeRequest {
   prefetched?: RateDecision | undefined;
 }
 
-/** All requests of one key in a batch. */
 interface KeyRequest {
   /** The latest caller; its tiers apply. */
   caller: RatedCaller;
   wanted: number;
-  /** The tokens granted by the database. */
   grant?: Grant;
 }
 
@@ -125,7 +118,6 @@ export class PostgresRateLimiter implements RateLimiter {
     return decisions;
   }
 
-  /** Takes the requested tokens and the prefetch from the buckets. */
   async #takeFromBuckets(requests: ReadonlyMap<string, KeyRequest>, forMs: number): Promise<void> {
     const callers = Array.from(requests.values(), ({ caller }) => caller);
     const { rows } = await withRetry(forMs, () =>

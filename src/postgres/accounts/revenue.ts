@@ -1,10 +1,10 @@
 import type { Pool } from "pg";
-import type { RevenueReport, RevenueReports } from "../../app/operations/revenue.ts";
+import type { RevenueReport, RevenueReports } from "../../app/operations/operations-queries.ts";
 import { CALLS_OF_ALL, SLOT_MS } from "./usage-sql.ts";
 import { COUNTED_TO, usageEnd } from "./usage.ts";
 import { entryRange, uuidAt } from "../database/entry-ids.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
-import { inSnapshot } from "../database/snapshot.ts";
+import { inSnapshot } from "../database/pool.ts";
 
 /** Charges in the slots from $3 to $4, and with ids from $1 to $2, by account, by model and in all. */
 const REVENUE = /* sql */ `
@@ -41,7 +41,6 @@ interface RevenueRow {
 
 const [BY_ACCOUNT, BY_MODEL, ALL] = [0b01, 0b10, 0b11];
 
-/** Revenue of all accounts on PostgreSQL, from one snapshot. */
 export class PostgresRevenue implements RevenueReports {
   readonly #pool: Pool;
 

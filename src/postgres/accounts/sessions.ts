@@ -1,23 +1,20 @@
 import { createHash } from "node:crypto";
 import type { Pool } from "pg";
-import type { Session, Sessions, SignedIn } from "../../app/accounts/sessions.ts";
-import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
+import type { Session, Sessions, SignedIn } from "../../app/accounts/authenticator.ts";
+import { NO_CELL, type Cell, newId, uuidOf } from "../../domain/core/ids.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
-import { newId, uuidOf } from "../../domain/core/ids.ts";
 import { SCOPES } from "../../domain/accounts/scope.ts";
-import { SESSION_IDLE_MS, SESSION_MS } from "../../domain/accounts/sign-in.ts";
+import { SESSION_IDLE_MS, SESSION_MS, type SignInInput } from "../../domain/accounts/sign-in.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
-import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
+import type { SignInChallenges, UsedNonces } from "../../app/accounts/sign-in.ts";
+import type { Parts } from "../database/parts.ts";
+import { rateLimitsOf, type LimitsRow } from "./key-rows.ts";
 
-export interface SessionsOptions {
-  pool: Pool;
-  clock: Clock;
-  random: Random;
+interface SessionsOptions extends Pick<Parts, "pool" | "clock" | "random"> {
   cell?: Cell;
 }
 
-/** Maximum sessions per account. */
 export const MAX_SESSIONS = 50;
 
 /** Minimum interval between updates of the last use, ms. */
@@ -192,4 +189,72 @@ function callerOf(row: SessionRow): SignedIn["caller"] {
     limitsVersion: 0,
     blockedReason: row.blocked_reason ?? undefined,
   };
+}
+
+interface ChallengeRow {
+  input: SignInInput;
+}
+
+/** Sign-in challenges on PostgreSQL. Only this service writes the rows. */
+export class PostgresSignInChallenges implements SignInChallenges {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async add(input: SignInInput): Promise<void> {
+    await queryWithRetry(this.#pool, {
+      name: "sign-in-challenges-add",
+      text: `insert into sign_in_challenge (nonce, input, created_at, expires_at) values ($1, $2, $3, $4)
+             on conflict (nonce) do nothing`,
+      values: [input.nonce, JSON.stringify(input), input.issuedAt, input.expirationTime],
+    });
+  }
+
+  async find(nonce: string): Promise<SignInInput | undefined> {
+    const [row] = await queryWithRetry<ChallengeRow>(this.#pool, {
+      name: "sign-in-challenges-find",
+      text: "select input from sign_in_challenge where nonce = $1",
+      values: [nonce],
+    });
+    return row?.input;
+  }
+
+  /** Not retried after a lost response: the first try may have deleted the row. */
+  async take(nonce: string): Promise<SignInInput | undefined> {
+    const { rows } = await this.#pool.query<ChallengeRow>({
+      name: "sign-in-challenges-take",
+      text: "delete from sign_in_challenge where nonce = $1 returning input",
+      values: [nonce],
+    });
+    return rows[0]?.input;
+  }
+}
+
+export class PostgresUsedNonces implements UsedNonces {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** Not retried after a lost response: the first try may have inserted the row. */
+  async add(nonce: string, expiresAt: Date): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
+      name: "used-nonces-add",
+      text: "insert into used_nonce (nonce, expires_at) values ($1, $2) on conflict (nonce) do nothing",
+      values: [nonce, expiresAt],
+    });
+    return rowCount === 1;
+  }
+
+  async has(nonce: string): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
+      name: "used-nonces-has",
+      text: "select from used_nonce where nonce = $1",
+      values: [nonce],
+    });
+    return rowCount === 1;
+  }
 }

@@ -9,13 +9,14 @@ import {
   SETTLED_ENTRY,
   statementRowOf,
   type ExportRow,
+  archivedCharges,
+  entriesBeside,
 } from "./entries.ts";
-import { accountMonths, withMonths, type AccountMonth, type WithMonths } from "../archived/account-months.ts";
-import { archivedCharges, entriesBeside } from "../archived/archived-entries.ts";
-import type { ArchivedRows } from "../archived/archived-rows.ts";
+import { accountMonths, withMonths } from "../archived/archived-rows.ts";
+import type { AccountMonth, WithMonths, ArchivedRows } from "../archived/archived-rows.ts";
 import { AFTER_ALL_ENTRIES, BEFORE_ALL_ENTRIES, entryRange, type IdRange } from "../database/entry-ids.ts";
 import { withRetry, RETRY_MS } from "../database/retry.ts";
-import { inSnapshot } from "../database/snapshot.ts";
+import { inSnapshot } from "../database/pool.ts";
 import { AccountQueue } from "./account-queue.ts";
 
 /** Rows per page, buffered until the reader takes them. */
@@ -24,7 +25,6 @@ const PAGE = 500;
 /** Query timeout for the opening balance and for a page, ms. */
 const QUERY_MS = 60_000;
 
-/** The entries of an export. */
 interface Bounds extends IdRange {
   readonly account: string;
   /** The newest entry that can get no more predecessors. */
@@ -117,7 +117,7 @@ async function boundsOf(
 ): Promise<Bounds> {
   const { low, high } = entryRange(span.from, span.to);
   const newest = await client.query<{ id: string }>(SETTLED_ENTRY, [account, AFTER_ALL_ENTRIES]);
-  // What is archived is settled.
+  // Archived runs are always settled.
   const last = months.flatMap((month) => month.last ?? []);
   const settled = [newest.rows[0]?.id ?? BEFORE_ALL_ENTRIES, ...last].toSorted().at(-1) ?? BEFORE_ALL_ENTRIES;
   const after = low > settled ? low : settled;

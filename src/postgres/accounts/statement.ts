@@ -1,4 +1,8 @@
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type {
   AccountBalance,
@@ -7,9 +11,11 @@ import type {
   StatementExport,
   Statements,
 } from "../../app/accounts/statements.ts";
-import { ToolgateError } from "../../domain/core/errors.ts";
-import type { MicroUsd } from "../../domain/core/money.ts";
-import type { SealingKeys } from "../../domain/payments/quote.ts";
+import { AFTER_ALL_ENTRIES, BEFORE_ALL_ENTRIES, entryRange } from "../database/entry-ids.ts";
+import { queryWithRetry } from "../database/retry.ts";
+import { uuidFromId } from "../database/row-mapping.ts";
+import { inSnapshot } from "../database/pool.ts";
+import { accountMonths, ArchivedRows } from "../archived/archived-rows.ts";
 import {
   ENTRIES_PAGE,
   ENTRIES_SUM,
@@ -17,18 +23,71 @@ import {
   entryOf,
   SETTLED_ENTRY,
   type EntryRow,
+  entriesBeside,
 } from "./entries.ts";
-import { AFTER_ALL_ENTRIES, BEFORE_ALL_ENTRIES, entryRange } from "../database/entry-ids.ts";
-import { queryWithRetry } from "../database/retry.ts";
-import { uuidFromId } from "../database/row-mapping.ts";
-import { inSnapshot } from "../database/snapshot.ts";
-import { accountMonths } from "../archived/account-months.ts";
-import { entriesBeside } from "../archived/archived-entries.ts";
-import { ArchivedRows } from "../archived/archived-rows.ts";
-import { openCursor, sealCursor, type StatementPosition } from "./statement-cursor.ts";
 import { StatementExports } from "./statement-export.ts";
 import { AccountQueue } from "./account-queue.ts";
-import { rateLimitsOf, type LimitsRow } from "./limits-row.ts";
+import { rateLimitsOf, type LimitsRow } from "./key-rows.ts";
+
+/** Start of a page of entries, and the base of its balances. */
+interface StatementPosition {
+  /** A uuid; entries of the page have smaller ones. */
+  before: string;
+  /** An entry, or the smallest uuid, that can get no more predecessors. */
+  anchor: string;
+  /** Sum of all entries up to and including the anchor, micro-USD. */
+  balance: MicroUsd;
+}
+
+const [VERSION, POSITION, MAC] = [2, 40, 16];
+
+/** Encodes a position with a MAC, bound to the account, so that clients cannot forge the balance. */
+function sealCursor(keys: SealingKeys, account: string, position: StatementPosition): string {
+  const key = keys.current();
+  const text = Buffer.alloc(VERSION + POSITION);
+  text.writeUInt16BE(key.version, 0);
+  text.set(uuidBytes(position.before), 2);
+  text.set(uuidBytes(position.anchor), 18);
+  text.writeBigInt64BE(position.balance, 34);
+  return Buffer.concat([text, macOf(key, account, text)]).toString("base64url");
+}
+
+/** @throws ToolgateError INVALID_REQUEST for a cursor that was not sealed for this account */
+function openCursor(keys: SealingKeys, account: string, cursor: string): StatementPosition {
+  const bytes = Buffer.from(cursor, "base64url");
+  const text = bytes.subarray(0, VERSION + POSITION);
+  const key = bytes.length === VERSION + POSITION + MAC ? keys.version(bytes.readUInt16BE(0)) : undefined;
+  const genuine =
+    key !== undefined &&
+    bytes.toString("base64url") === cursor &&
+    timingSafeEqual(bytes.subarray(VERSION + POSITION), macOf(key, account, text));
+  if (!genuine)
+    throw invalidField("cursor", "is not one of this list; send next_cursor of the page before, unchanged");
+  return {
+    before: uuidText(text.subarray(2, 18)),
+    anchor: uuidText(text.subarray(18, 34)),
+    balance: text.readBigInt64BE(34),
+  };
+}
+
+function uuidBytes(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll("-", ""), "hex");
+}
+
+/** As PostgreSQL writes it, so that texts compare as ids do. */
+function uuidText(bytes: Buffer): string {
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** Derived key, as the secret itself seals quotes. */
+function macOf({ secret }: SealingKey, account: string, text: Buffer): Buffer {
+  const derived = hash("sha256", Buffer.concat([Buffer.from("statement cursor"), secret]), "buffer");
+  return createHmac("sha256", derived)
+    .update(account.replaceAll("-", ""))
+    .update(text)
+    .digest()
+    .subarray(0, MAC);
+}
 
 /** Charges of account $1 among entries from $2 on, of 30 days, and since midnight UTC. */
 const SPENT_TOTALS = /* sql */ `
@@ -165,7 +224,7 @@ async function positionAfter(
   if (next.settled || (position && next.id <= position.anchor)) return { before, anchor: next.id, balance };
   if (position) return { ...position, before };
   const [settled] = await rowsOf<{ id: string }>(client, "entries-settled", SETTLED_ENTRY, [account, before]);
-  // What is archived is settled.
+  // Archived runs are always settled.
   const anchor = greatest([settled?.id, at.archivedTo]) ?? BEFORE_ALL_ENTRIES;
   return { before, anchor, balance: balance - (await sumOf(client, account, anchor, before)) };
 }

@@ -3,10 +3,10 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { ApiKey } from "../../app/accounts/api-keys.ts";
 import { NO_LIMITS } from "../../domain/accounts/budget.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
-import { ApiKeyEntity } from "../database/entities/api-key.ts";
+import { ApiKeyEntity } from "../database/entities/accounts.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 import { type Budget, findBudgets } from "./budgets.ts";
-import { limitsOf } from "./key-limits.ts";
+import { limitsOf } from "./key-rows.ts";
 
 export type KeyRow = InferEntity<typeof ApiKeyEntity>;
 

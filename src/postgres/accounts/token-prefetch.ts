@@ -1,5 +1,5 @@
 import { Lru } from "../../domain/core/lru.ts";
-import type { RateDecision, RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RateDecision, RateTier } from "../../domain/accounts/caller.ts";
 
 export const SECOND_US = 1_000_000;
 
@@ -23,7 +23,6 @@ export interface BucketState {
   readonly account: { readonly tier: RateTier; readonly tatUs: number; readonly refused: boolean };
 }
 
-/** Prefetched tokens of one key. */
 export class Grant {
   readonly tier: RateTier;
   readonly bucket: BucketState;
@@ -34,7 +33,6 @@ export class Grant {
     this.bucket = given;
   }
 
-  /** Unspent tokens. */
   get left(): number {
     return this.bucket.granted - this.#spent;
   }
@@ -73,7 +71,6 @@ export function tokenIntervalUs({ ratePerMinute }: RateTier): number {
   return Math.floor((60 * SECOND_US) / ratePerMinute);
 }
 
-/** Measured rate and prefetched tokens of a key. */
 interface KeyUsage {
   sinceMs: number;
   /** Takes since `sinceMs`, and in the previous window. */
@@ -138,7 +135,6 @@ export class TokenPrefetch {
       : 0;
   }
 
-  /** Stores the unspent tokens of a grant. */
   store(keyId: string, grant: Grant, nowMs: number): void {
     const usage = this.#usage.get(keyId);
     if (!usage) return;

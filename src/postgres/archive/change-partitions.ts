@@ -1,12 +1,75 @@
-import type { Pool, PoolClient } from "pg";
-import { ARCHIVED_TABLES } from "../../app/operations/archive/archived-tables.ts";
-import type { VerifiedMonth } from "../../app/operations/archive/month-store.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseError, type Pool, type PoolClient } from "pg";
+import { ToolgateError } from "../../domain/core/errors.ts";
+import { ARCHIVED_TABLES, type VerifiedMonth } from "../../app/operations/archive/month-archive.ts";
 import type { Month } from "../../domain/core/month.ts";
-import { withBriefLocks } from "./brief-locks.ts";
-import { FROZEN } from "./freeze.ts";
-import { partitionOf } from "./month-tables.ts";
+import { partitionOf, longQuery } from "./month-tables.ts";
 import type { Rest } from "./rest.ts";
-import { longQuery } from "./session.ts";
+
+/** Calls wait behind a statement that waits for a lock, so it waits no longer than this. */
+const LOCK_WAIT = "500ms";
+
+/** Attempts, and the pause between them, ms: a long read may hold its lock for minutes. */
+const [ATTEMPTS, PAUSE_MS] = [300, 1_000];
+
+/** SQLSTATE lock_not_available, deadlock_detected. */
+const BUSY: ReadonlySet<string | undefined> = new Set(["55P03", "40P01"]);
+
+/**
+ * Runs the work in one transaction whose locks are brief, again while others hold them.
+ * @throws ToolgateError UNAVAILABLE when they are held for minutes
+ */
+async function withBriefLocks(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inTransaction(pool, work);
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || !BUSY.has(error.code)) throw error;
+      if (attempt === ATTEMPTS)
+        throw new ToolgateError("UNAVAILABLE", "other sessions keep the tables locked; try again later", {
+          cause: error,
+        });
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function inTransaction(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    await client.query(`begin; set local lock_timeout = '${LOCK_WAIT}'`);
+    await work(client);
+    await client.query("commit");
+    broken = false;
+  } finally {
+    if (broken) await client.query("rollback").catch(() => {});
+    client.release(broken);
+  }
+}
+
+/** A constraint that no row meets. It is not validated, so the rows of before stay. */
+const FROZEN = "archive_frozen";
+
+/** Refuses new and changed rows of a month. */
+export async function freezeMonth(pool: Pool, month: Month): Promise<void> {
+  await withBriefLocks(pool, async (client) => {
+    for (const table of ARCHIVED_TABLES) {
+      const part = partitionOf(table, month);
+      await client.query(
+        `alter table ${part} drop constraint if exists ${FROZEN},
+           add constraint ${FROZEN} check (false) not valid`,
+      );
+    }
+  });
+}
+
+export async function thawMonth(pool: Pool, month: Month): Promise<void> {
+  await withBriefLocks(pool, async (client) => {
+    for (const table of ARCHIVED_TABLES)
+      await client.query(`alter table ${partitionOf(table, month)} drop constraint if exists ${FROZEN}`);
+  });
+}
 
 /** By account and key. The rows are frozen, so this needs no lock. */
 const addUses = (run: string, receipt: string) => /* sql */ `

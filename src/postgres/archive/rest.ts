@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { ARCHIVED_SEAL, WRONG_REST, wrongSeals } from "../operations/seal-checks.ts";
-import { longQuery } from "./session.ts";
+import { ARCHIVED_SEAL, WRONG_REST, wrongSeals } from "../operations/seals.ts";
+import { longQuery } from "./month-tables.ts";
 
 /** What is left of the entries before a seal. */
 export interface Rest {

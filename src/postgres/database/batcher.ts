@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Span } from "../../domain/core/span.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { loopTime } from "../../loop-time.ts";
+import type { Metrics } from "../../app/operations/metrics.ts";
 import { DatabaseUnavailableError, DatabaseBusyError } from "./database-errors.ts";
 
 /** Result of an item that must run again in the next batch. */
@@ -32,16 +33,14 @@ const SPLIT_THRESHOLD = 32;
 const DEADLINE_SLACK_MS = 100;
 
 /** A batch for metrics; times in ms. */
-export interface BatchSample {
+interface BatchSample {
   items: number;
   /** Of its first item. */
   waitedMs: number;
   ranMs: number;
 }
 
-/** Options of a batcher. */
-export interface BatcherOptions<Item, Answer> {
-  /** Maximum items per batch. */
+interface BatcherOptions<Item, Answer> {
   max: number;
   /** Exclusive keys of an item: two items that share a key never share a batch. */
   keys?: (item: Item) => readonly string[];
@@ -51,7 +50,6 @@ export interface BatcherOptions<Item, Answer> {
   lane?: (item: Item) => string;
   /** Step of a call that an item belongs to; a batch is a step of the first call and refers to the others. */
   spanOf?: (item: Item) => Span | undefined;
-  /** Name of batches in traces. */
   name?: string;
   /** Called after each batch that got results. */
   onBatch?: (batch: BatchSample) => void;
@@ -89,9 +87,7 @@ export class Batcher<Item, Answer> {
    * Items of failed batches that run alone. Kept apart: a lane stays taken until all its items are answered.
    */
   readonly #singles = new Set<Pending<Item, Answer>[]>();
-  /** Running or gathering lanes. */
   #active = 0;
-  /** Whether a lane is gathering items. */
   #gathering = false;
   /** Lane keys of the running batches. */
   readonly #takenLanes = new Set<string>();
@@ -125,7 +121,6 @@ export class Batcher<Item, Answer> {
     });
   }
 
-  /** Starts another lane if one is free. */
   #startLane(): void {
     if (!this.#gathering && this.#active < (this.#options.lanes ?? 1)) void this.#drain();
   }
@@ -153,7 +148,6 @@ export class Batcher<Item, Answer> {
     }
   }
 
-  /** Maximum size of the next batch. */
   #batchSize(): number {
     const { max, lanes = 1 } = this.#options;
     const waiting = this.#queue.length;
@@ -208,9 +202,7 @@ export class Batcher<Item, Answer> {
             new ToolgateError(
               "UNAVAILABLE",
               "too many concurrent calls with the same key or payment; retry",
-              {
-                retryAfterSeconds: 1,
-              },
+              { retryAfterSeconds: 1 },
             ),
           );
         else if (answer === undefined) waiting.reject(new Error("the batch returned no result for an item"));
@@ -276,4 +268,12 @@ export class Batcher<Item, Answer> {
   async #runSingles(singles: Pending<Item, Answer>[]): Promise<void> {
     for (let next = singles.shift(); next; next = singles.shift()) await this.#runBatch([next]);
   }
+}
+
+export function batchObserver(batch: string, metrics: Metrics | undefined) {
+  return ({ items, waitedMs, ranMs }: BatchSample) => {
+    metrics?.observe("toolgate_batch_items", items, { batch });
+    metrics?.observe("toolgate_batch_wait_seconds", waitedMs / 1_000, { batch });
+    metrics?.observe("toolgate_batch_duration_seconds", ranMs / 1_000, { batch });
+  };
 }

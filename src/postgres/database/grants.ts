@@ -33,7 +33,7 @@ export function grantServing(databaseUrl: string, role: string): Promise<void> {
  * @param right what the role of the URL needs
  * @throws GrantError
  */
-export async function inGrantTransaction(
+async function inGrantTransaction(
   databaseUrl: string,
   right: string,
   work: (client: Client) => Promise<void>,
@@ -56,7 +56,7 @@ export async function inGrantTransaction(
 }
 
 /** @throws GrantError for a role that grants cannot restrict */
-export async function requireBoundRole(
+async function requireBoundRole(
   client: Client,
   role: string,
   { advice, mayReplicate }: { advice: string; mayReplicate: boolean },
@@ -111,7 +111,7 @@ async function grant(client: Client, role: string): Promise<void> {
  * Compares the rights of the role with the rights that the owners of tables and functions granted to it.
  * @throws GrantError when PUBLIC, or a role that it belongs to or can become, grants more
  */
-export async function requireNothingElse(client: Client, role: string): Promise<void> {
+async function requireNothingElse(client: Client, role: string): Promise<void> {
   const { rows } = await client.query<{ right: string }>(
     `with able as (select oid as role from pg_roles where pg_has_role($1, oid, 'member')),
      own as (select oid from pg_roles where rolname = $1)
@@ -157,4 +157,49 @@ export async function requireNothingElse(client: Client, role: string): Promise<
     `${role} could still ${rights}, through PUBLIC or a role that it belongs to; ` +
       "revoke that, or run this as the owner of the database",
   );
+}
+
+/** pg_dump reads tables and sequences; pgBackRest reads settings, copies files and checks the archive. */
+const GRANTS = `
+  alter role :role replication;
+  revoke create on schema public from public;
+  revoke create, temporary on database :database from public;
+  revoke all on database :database from :role;
+  revoke all on schema public from :role;
+  revoke all on all tables in schema public from :role;
+  revoke all on all sequences in schema public from :role;
+  revoke all on all routines in schema public from :role;
+  grant connect on database :database to :role;
+  grant usage on schema public to :role;
+  grant select on all tables in schema public to :role;
+  grant select on all sequences in schema public to :role;
+  alter default privileges in schema public grant select on tables to :role;
+  alter default privileges in schema public grant select on sequences to :role;
+  grant pg_read_all_settings to :role;
+  grant execute on function pg_backup_start, pg_backup_stop, pg_create_restore_point, pg_switch_wal to :role;
+`;
+
+/**
+ * Grants a role what pgBackRest, pg_dump and replication need, in this database, and revokes everything else.
+ * Tables that later migrations add are readable at once if the same role migrates. pgBackRest reads the files
+ * as a user of the system and connects to this database: rights on functions are per database.
+ * @param databaseUrl with the rights of a superuser
+ * @throws GrantError for a role that does not exist, or that could do more
+ */
+export function grantBackup(databaseUrl: string, role: string): Promise<void> {
+  const advice = "back up with a role of its own, created with: create role … login";
+  return inGrantTransaction(databaseUrl, "be a superuser", async (client) => {
+    await requireBoundRole(client, role, { advice, mayReplicate: true });
+    const { rows } = await client.query<{ database: string; serving: boolean }>(
+      `select current_database() as database, exists (
+         select from pg_proc cross join lateral aclexplode(proacl) join pg_roles on pg_roles.oid = grantee
+         where pronamespace = 'public'::regnamespace and prosecdef and rolname = $1
+       ) as serving`,
+      [role],
+    );
+    if (rows[0]?.serving) throw new GrantError(`${role} serves (--grant-to); ${advice}`);
+    const [name, database] = [escapeIdentifier(role), escapeIdentifier(rows[0]?.database ?? "")];
+    await client.query(GRANTS.replaceAll(":role", () => name).replaceAll(":database", () => database));
+    await requireNothingElse(client, role);
+  });
 }

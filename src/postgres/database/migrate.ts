@@ -4,9 +4,8 @@ import { isBlocked } from "./database-errors.ts";
 import { openOrm } from "./orm.ts";
 import { makePartitions } from "./partitions.ts";
 import { applyRepeatable } from "./repeatable.ts";
-import { schemaState } from "./schema-state.ts";
+import { schemaState, readSqlSchema, SQL_FOLDER, type SqlFile } from "./sql-files.ts";
 import { clientFor } from "./server.ts";
-import { readSqlSchema, SQL_FOLDER, type SqlFile } from "./sql-files.ts";
 
 /** The advisory lock that concurrent migrations wait for: "toolgate" as 64 bits. */
 export const MIGRATION_LOCK = 0x746f6f6c67617465n;

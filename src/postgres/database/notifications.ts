@@ -3,7 +3,6 @@ import { escapeIdentifier } from "pg";
 import type { Log } from "../../domain/core/log.ts";
 import { clientFor } from "./server.ts";
 
-/** A listener on a channel. */
 export interface Subscription {
   readonly channel: string;
   readonly onMessage: (payload: string) => void;

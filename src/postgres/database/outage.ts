@@ -15,7 +15,6 @@ interface Ongoing {
   readonly kind: keyof typeof RECOVERED_AFTER_MS;
   readonly since: number;
   failures: number;
-  /** Time of the last report. */
   loggedAt: number;
   /** Time of the first success since the last failure. */
   reachedAt: number | undefined;
@@ -97,7 +96,6 @@ export class Outage {
   }
 }
 
-/** An error and its causes. */
 function causes(error: unknown): unknown[] {
   const found: unknown[] = [];
   for (let cause = error; cause instanceof Error && found.length < 8; cause = cause.cause) found.push(cause);

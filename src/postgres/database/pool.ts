@@ -1,9 +1,10 @@
-import { Pool, TypeOverrides } from "pg";
+import { Pool, TypeOverrides, type PoolClient } from "pg";
+import type { Metrics } from "../../app/operations/metrics.ts";
 import { isReadOnly } from "./database-errors.ts";
 import { primaryOf, serverOf } from "./server.ts";
+import { retries, RETRY_MS, withRetry } from "./retry.ts";
 
-export interface PoolOptions {
-  /** Maximum connections. */
+interface PoolOptions {
   max: number;
   /** Shown in pg_stat_activity. */
   applicationName: string;
@@ -59,10 +60,7 @@ const UNSAFE_COMMITS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/**
- * Checks that committed data survives a power failure.
- * @returns problems with advice; empty when durable
- */
+/** Checks that committed data survives a power failure. @returns problems with advice; empty when durable */
 export async function checkDurability(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ fsync: string; commit: string; pages: string }>(
     `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
@@ -81,4 +79,57 @@ export async function checkDurability(pool: Pool): Promise<string[]> {
         "full_page_writes=on",
     );
   return problems;
+}
+
+/** Reports the pool's connections and the repeated statements whenever Prometheus asks. */
+export function reportPool(pool: Pool, metrics: Metrics): void {
+  let counted = retries();
+  metrics.set("toolgate_database_connections_limit", pool.options.max);
+  metrics.onScrape(() => {
+    const { totalCount, idleCount, waitingCount } = pool;
+    metrics.set("toolgate_database_connections", totalCount - idleCount, { state: "used" });
+    metrics.set("toolgate_database_connections", idleCount, { state: "idle" });
+    metrics.set("toolgate_database_waiting", waitingCount);
+    const now = retries();
+    metrics.count("toolgate_database_retries_total", now - counted);
+    counted = now;
+  });
+}
+
+/**
+ * The locks precede the snapshot: no month leaves the tables later, where the snapshot would not see that it
+ * is archived.
+ */
+export const BEGIN_SNAPSHOT =
+  "begin isolation level repeatable read read only; lock table run, receipt in access share mode";
+
+/**
+ * Runs several reads on one snapshot, without locks.
+ * @throws ToolgateError UNAVAILABLE when the database is unreachable; any error of `read`
+ */
+export async function inSnapshot<Result>(
+  pool: Pool,
+  read: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return withRetry(RETRY_MS, () => snapshot(pool, read));
+}
+
+async function snapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    await client.query(BEGIN_SNAPSHOT);
+    const result = await read(client);
+    await client.query("commit");
+    broken = false;
+    return result;
+  } catch (error) {
+    broken = await client.query("rollback").then(
+      () => false,
+      () => true,
+    );
+    throw error;
+  } finally {
+    client.release(broken);
+  }
 }

@@ -1,7 +1,93 @@
-import { Client } from "pg";
+import { DatabaseError, type ClientBase, type Pool, Client } from "pg";
+import type { RestoreMark, Restores } from "../../app/operations/operations-queries.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import { idFromUuid } from "./row-mapping.ts";
 import { READ_ONLY } from "./database-errors.ts";
-import { identityOf, type Identity } from "./identity.ts";
-import { restoreMark } from "./restores.ts";
+
+/** SQLSTATE feature_not_supported and undefined_function: a database without timelines. */
+const UNSUPPORTED = new Set(["0A000", "42883"]);
+
+/** The name of the WAL file changes at a promotion, and the timeline in pg_control some time later. */
+const IDENTITY = `select current_setting('transaction_read_only')::boolean as "readOnly",
+  system_identifier::text as cluster, case when pg_is_in_recovery() then 0 else
+    ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline
+  from pg_control_system()`;
+
+interface Identity {
+  readonly readOnly: boolean;
+  /** Its system identifier; empty in a database without one. */
+  readonly cluster: string;
+  /** Increases with every promotion; 0 on a standby, and in a database without timelines. */
+  readonly timeline: number;
+}
+
+const UNKNOWN: Identity = { readOnly: false, cluster: "", timeline: 0 };
+
+export async function identityOf(database: Pool | ClientBase): Promise<Identity> {
+  try {
+    return (await database.query<Identity>(IDENTITY)).rows[0] ?? UNKNOWN;
+  } catch (error) {
+    if (error instanceof DatabaseError && UNSUPPORTED.has(error.code ?? "")) return UNKNOWN;
+    throw error;
+  }
+}
+
+/**
+ * Recovery to a moment leaves its target in the settings, which a standby that takes over does not have; a
+ * restore to the end of the archive looks like a failover, so it has to set toolgate.restored. A dump carries
+ * the identifier of the cluster that it was taken from ($1: this one's, empty if it has none).
+ */
+const MARK = `
+  with found as (
+    select left(concat_ws(', ', nullif(current_setting('toolgate.restored', true), ''), (
+      select string_agg(name || ' ' || setting, ', ' order by name) from pg_settings
+      where name in ('recovery_target', 'recovery_target_lsn', 'recovery_target_name',
+        'recovery_target_time', 'recovery_target_xid') and setting <> ''
+    ), (
+      select 'cluster ' || $1 from schema_version where cluster not in ('', $1) and $1 <> '' limit 1
+    )), 200) as mark
+  )
+  select mark, (
+    select max(at) from operator_action where action = 'database.reconcile' and target = mark
+  ) as "reconciledAt"
+  from found where mark <> ''`;
+
+/** Returns what a database says about its restore. @throws DatabaseError without a schema */
+export async function restoreMark(database: Pool | ClientBase): Promise<RestoreMark | undefined> {
+  const { cluster } = await identityOf(database);
+  const { rows } = await database.query<RestoreMark>(MARK, [cluster]);
+  return rows[0];
+}
+
+export class PostgresRestores implements Restores {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  mark(): Promise<RestoreMark | undefined> {
+    return restoreMark(this.#pool);
+  }
+
+  missingActions(actionIds: readonly string[]): Promise<string[]> {
+    const text = "select id from unnest($1::uuid[]) id except select id from operator_action";
+    return this.#missing("act", actionIds, text);
+  }
+
+  missingReceipts(receiptIds: readonly string[]): Promise<string[]> {
+    const text = `select id from unnest($1::uuid[]) id
+        where not exists (select from receipt where receipt.id = id.id)
+        and not exists (select from archive_month where id.id between first_receipt and last_receipt)`;
+    return this.#missing("rcpt", receiptIds, text);
+  }
+
+  async #missing(kind: "act" | "rcpt", ids: readonly string[], text: string): Promise<string[]> {
+    const uuids = ids.flatMap((id) => uuidOf(kind, id) ?? []);
+    const { rows } = await this.#pool.query<{ id: string }>(text, [uuids]);
+    return rows.map(({ id }) => idFromUuid(kind, id));
+  }
+}
 
 /** How long a server may take to say whether it is the primary, ms. */
 const ASK_MS = 1_500;
@@ -26,20 +112,14 @@ export class Primary {
     this.urls = urls;
   }
 
-  /**
-   * Returns where to connect.
-   * @throws Error when no server is the primary
-   */
+  /** Returns where to connect. @throws Error when no server is the primary */
   async address(): Promise<Pick<Client, "host" | "port">> {
     const [only, ...others] = this.urls;
     const url = others.length === 0 ? only : (this.#current ?? (await this.#find()));
     return new Client({ connectionString: url });
   }
 
-  /**
-   * Accepts a new connection.
-   * @throws Error when its server is not the primary
-   */
+  /** Accepts a new connection. @throws Error when its server is not the primary */
   async admit(client: Client): Promise<void> {
     const { cluster, timeline } = await this.#identify(client);
     if (timeline > (this.#latest?.timeline ?? timeline)) this.drop("the primary has changed");

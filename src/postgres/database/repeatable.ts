@@ -1,7 +1,6 @@
 import { DatabaseError, escapeIdentifier, type Client } from "pg";
-import { identityOf } from "./identity.ts";
-import type { SchemaState } from "./schema-state.ts";
-import type { SqlFile, SqlSchema } from "./sql-files.ts";
+import { identityOf } from "./primary.ts";
+import type { SchemaState, SqlFile, SqlSchema } from "./sql-files.ts";
 
 /** "create or replace" cannot change a function's result or a view's columns (PostgreSQL appendix A). */
 const NOT_REPLACEABLE = new Set(["42P13", "42P16"]);
@@ -80,6 +79,9 @@ async function apply(client: Client, file: SqlFile): Promise<void> {
   // With other parameters it is another function: a name has one.
   if (after.some((one) => !before.includes(one)))
     for (const old of after.filter((one) => before.includes(one))) await dropFunction(client, old);
+  // PostgreSQL lets every role execute a new function.
+  if (file.folder === "functions")
+    await client.query(`revoke execute on function ${escapeIdentifier(file.name)} from public`);
 }
 
 async function record(client: Client, { path, checksum }: SqlFile): Promise<void> {
@@ -111,7 +113,6 @@ async function overloads(client: Client, name: string): Promise<string[]> {
   return rows.map(({ signature }) => signature);
 }
 
-/** As paths of files. */
 async function installedObjects(client: Client): Promise<Set<string>> {
   const { rows } = await client.query<{ path: string }>(
     `select case prorettype when 'trigger'::regtype then 'triggers/' else 'functions/' end || proname as path

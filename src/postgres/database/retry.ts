@@ -12,7 +12,6 @@ import {
 /** How long a statement waits for an unreachable database, ms. */
 export const RETRY_MS = 5_000;
 
-/** Maximum retries after a rollback. */
 const MAX_ROLLBACKS = 8;
 
 let repeated = 0;

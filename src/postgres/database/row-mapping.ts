@@ -1,7 +1,33 @@
-import { parseSignature } from "../../domain/core/base58.ts";
+import { encodeBase58, parseSignature } from "../../domain/core/base58.ts";
+import { SOLANA, type PaymentId } from "../../domain/payments/payment-id.ts";
 import { uuidOf, type IdPrefix } from "../../domain/core/ids.ts";
-import { referenceText } from "./payment-keys.ts";
 import { RECEIPT_MEMBERS, type Receipt } from "../../domain/calls/receipt.ts";
+
+export interface PaymentColumns {
+  readonly network: string;
+  readonly reference: Buffer;
+}
+
+/**
+ * The stored reference: on Solana the 64 bytes of the signature, elsewhere the text in UTF-8.
+ * @throws Error for an invalid signature
+ */
+export function referenceFrom({ network, reference }: PaymentId): Buffer {
+  if (network !== SOLANA) return Buffer.from(reference);
+  const bytes = parseSignature(reference);
+  if (!bytes) throw new Error("not a transaction signature");
+  return Buffer.from(bytes);
+}
+
+export function referenceText({ network, reference }: PaymentColumns): string {
+  return network === SOLANA ? encodeBase58(reference) : reference.toString();
+}
+
+/** The payment in a transfer's `ref` (SQL function payment_ref). */
+export function paymentOfRef(ref: Buffer): PaymentColumns {
+  const end = ref.indexOf(0);
+  return { network: ref.subarray(0, end).toString(), reference: ref.subarray(end + 1) };
+}
 
 /** A row of the view `issued_receipt`. */
 export type ReceiptRow = Columns<Omit<Receipt, "receiptId" | "runId" | "txSignature">> & {
@@ -56,20 +82,14 @@ export function idFromUuid(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${uuid.replaceAll("-", "")}`;
 }
 
-/**
- * The uuid of an identifier created by this service.
- * @throws Error for any other text
- */
+/** The uuid of an identifier created by this service. @throws Error for any other text */
 export function uuidFromId(prefix: IdPrefix, id: string): string {
   const uuid = uuidOf(prefix, id);
   if (uuid === undefined) throw new Error(`not an identifier with prefix ${prefix}: ${id}`);
   return uuid;
 }
 
-/**
- * The 64 bytes of a validated signature.
- * @throws Error when invalid
- */
+/** The 64 bytes of a validated signature. @throws Error when invalid */
 export function signatureFrom(txSignature: string): Buffer {
   const bytes = parseSignature(txSignature);
   if (!bytes) throw new Error("not a transaction signature");

@@ -2,7 +2,6 @@ import { Client, type ClientConfig } from "pg";
 import { serverUrls } from "../../domain/core/database-url.ts";
 import { Primary } from "./primary.ts";
 
-/** Options of pg for the server of a URL. */
 export interface ServerOptions {
   readonly connectionString: string;
   /** The class of the connections; for several servers they find the primary. */
@@ -22,13 +21,11 @@ export function serverOf(url: string): ServerOptions {
   return { connectionString: primary.urls[0], Client: primaryClient(primary) };
 }
 
-/** Returns a client for the server of a URL. */
 export function clientFor(url: string, config: Omit<ClientConfig, "connectionString"> = {}): Client {
   const { connectionString, Client: ServerClient } = serverOf(url);
   return new ServerClient({ ...config, connectionString });
 }
 
-/** Returns what is known of the primary behind a URL. */
 export function primaryOf(url: string): Primary {
   const urls = serverUrls(url);
   if (urls === undefined) throw new TypeError("not a URL of PostgreSQL servers");

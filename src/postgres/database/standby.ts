@@ -45,7 +45,6 @@ export class Standby {
     this.#checks = new Interval(CHECK_MS, () => this.#check());
   }
 
-  /** The pool to read from. */
   get pool(): Pool {
     return this.#standby !== undefined && this.#isFresh() ? this.#standby : this.primary;
   }

@@ -1,7 +1,6 @@
 import type { Pool } from "pg";
-import { restoreMark } from "./restores.ts";
-import { schemaState } from "./schema-state.ts";
-import { readSqlSchema } from "./sql-files.ts";
+import { restoreMark } from "./primary.ts";
+import { schemaState, readSqlSchema } from "./sql-files.ts";
 import { checkDurability, openPool } from "./pool.ts";
 
 /** Check results: problems prevent a start, warnings do not. Each includes advice. */
@@ -80,7 +79,7 @@ async function checkStandbys(pool: Pool): Promise<string[]> {
   if (rows[0]?.names !== "") return [];
   return [
     "it has no synchronous standby, so answered calls are lost with the disk of this server; set " +
-      "synchronous_standby_names (docs/guides/failover.md)",
+      "synchronous_standby_names (docs/guides/run-at-scale.md, failover)",
   ];
 }
 
@@ -89,7 +88,7 @@ async function checkRestored(pool: Pool): Promise<string[]> {
   if (!found || found.reconciledAt !== null) return [];
   return [
     `it was restored from a backup (${found.mark}), so revoked keys work again and payments are missing; ` +
-      "run: node src/main.ts after-restore (docs/guides/backup.md)",
+      "run: node src/main.ts after-restore (docs/guides/run-at-scale.md, backup)",
   ];
 }
 

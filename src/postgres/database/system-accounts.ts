@@ -9,7 +9,6 @@ export const SYSTEM_ACCOUNTS = {
   revenue: "00000000-0000-0000-0000-000000000002",
   /** Transfers to the treasury without a known owner. */
   suspense: "00000000-0000-0000-0000-000000000003",
-  /** Counterpart of operator adjustments. */
   adjustments: "00000000-0000-0000-0000-000000000004",
   /** The operator's own money: the treasury's opening balance and withdrawals. */
   operator: "00000000-0000-0000-0000-000000000005",

@@ -4,11 +4,10 @@ import type { DepositAccounts, Deposits } from "../../app/deposits/deposits.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import type { Deposit } from "../../domain/deposits/deposit.ts";
-import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
-import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
+import { NO_CELL, type Cell, reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { cursorAfter, readCursor } from "../database/cursor.ts";
-import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { cursorAfter, readCursor } from "../database/pages.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
 

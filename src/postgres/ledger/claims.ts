@@ -17,7 +17,6 @@ export function claimOf(
   return payment && `pay:${payment.network}:${payment.reference}`;
 }
 
-/** The idempotency key of a claim, if it has one. */
 export function idempotencyKeyOf(claim: string | null): string | undefined {
   return claim?.startsWith("key:") ? claim.slice("key:".length) : undefined;
 }

@@ -1,11 +1,18 @@
 import type { Pool } from "pg";
-import type { AuthorizeResult, CallAuthorization } from "../../app/calls/ledger.ts";
+import type {
+  AuthorizeResult,
+  CallAuthorization,
+  CountedCall,
+  LimitRefusal,
+} from "../../app/calls/ledger.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { Batcher } from "../database/batcher.ts";
 import { queryWithRetry, RETRY_MS } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 import { claimKey } from "./claims.ts";
+import { uuidOf } from "../../domain/core/ids.ts";
+import { refusalOf } from "./records.ts";
 
 /**
  * The balances of accounts $1. The planner must not see how many there are: it would plan each batch again,
@@ -54,14 +61,37 @@ export class InsufficientFunds {
   }
 
   async #balancesOf(accounts: readonly string[], forMs: number): Promise<(MicroUsd | null)[]> {
-    const query = {
-      name: "ledger-balances",
-      text: BALANCES,
-      values: [[...new Set(accounts)]],
-    };
+    const query = { name: "ledger-balances", text: BALANCES, values: [[...new Set(accounts)]] };
     const rows = await queryWithRetry<{ id: string; available: bigint }>(this.#pool, query, forMs);
     // PostgreSQL returns uuids with hyphens.
     const balances = new Map(rows.map(({ id, available }) => [id.replaceAll("-", ""), available]));
     return accounts.map((id) => balances.get(id.replaceAll("-", "")) ?? null);
   }
+}
+
+/** Limits of keys and groups, outside of an authorization. */
+export class KeyLimits {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** What would refuse the call; undefined: nothing. */
+  async refusalOf(call: CountedCall): Promise<LimitRefusal | undefined> {
+    const text = "select budget_refusal($1, $2, $3) as refusal";
+    const query = { name: "key-refusal", text, values: valuesOf(call) };
+    const [row] = await queryWithRetry<{ refusal: unknown }>(this.#pool, query);
+    return row?.refusal ? refusalOf(row.refusal) : undefined;
+  }
+
+  /** Writes the event of the budget that refuses the call, once per period. */
+  async reportExhausted(call: CountedCall): Promise<void> {
+    const text = "select budget_exhaust($1, $2, $3)";
+    await queryWithRetry(this.#pool, { name: "budget-exhaust", text, values: valuesOf(call) });
+  }
+}
+
+function valuesOf({ keyId, tool, price }: CountedCall): unknown[] {
+  return [uuidOf("key", keyId) ?? null, tool, price];
 }

@@ -1,4 +1,3 @@
-import type { Pool } from "pg";
 import type {
   AuthorizeResult,
   CallAuthorization,
@@ -13,13 +12,12 @@ import type {
   PriorQuery,
 } from "../../app/calls/ledger.ts";
 import type { Metrics } from "../../app/operations/metrics.ts";
-import type { VerifiedTransfer } from "../../app/payments/verified-transfer.ts";
-import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
+import type { VerifiedTransfer } from "../../app/payments/payment-methods.ts";
+import { NO_CELL, type Cell } from "../../domain/core/ids.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { Batcher, type RETRY } from "../database/batcher.ts";
-import { InsufficientFunds } from "./insufficient-funds.ts";
-import { KeyLimits } from "./key-limits.ts";
+import { Batcher, type RETRY, batchObserver } from "../database/batcher.ts";
+import { InsufficientFunds, KeyLimits } from "./insufficient-funds.ts";
 import type { Leases } from "./leases.ts";
 import {
   CAPTURE_MODEL_RUNS,
@@ -29,13 +27,13 @@ import {
   isBalanceCall,
   START_CALLS,
   startValues,
-  type Capture,
-  type CapturedRow,
+  END_MODEL_RUNS,
+  END_RUNS,
+  modelValues,
 } from "./start-and-capture.ts";
-import { batchObserver } from "./batch-observer.ts";
-import { withArchivedReceipt, type ArchivedReceipt } from "./archived-receipt.ts";
-import { claimKey, exclusiveKeys, isKeyedCall } from "./claims.ts";
+import type { Capture, CapturedRow } from "./start-and-capture.ts";
 import {
+  withArchivedReceipt,
   authorizeResultOf,
   callRecord,
   endingRecord,
@@ -45,23 +43,15 @@ import {
   priorOf,
   priorRecord,
   resultText,
-  type AuthorizeRow,
-  type EndRow,
-  type PriorRow,
 } from "./records.ts";
+import type { ArchivedReceipt, AuthorizeRow, EndRow, PriorRow } from "./records.ts";
+import { claimKey, exclusiveKeys, isKeyedCall } from "./claims.ts";
 import type { ReplayCache } from "./replay-cache.ts";
-import { END_MODEL_RUNS, END_RUNS, modelValues } from "./run-models.ts";
 import { RETRY_MS, queryWithRetry } from "../database/retry.ts";
-import { referenceFrom } from "../database/payment-keys.ts";
-import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { referenceFrom, idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import type { Parts } from "../database/parts.ts";
 
-/** Options of the ledger. */
-export interface LedgerOptions {
-  pool: Pool;
-  /** A UUID unique to this process: the owner of its runs. */
-  instanceId: string;
-  /** Lease of a run without a heartbeat, ms. */
-  leaseMs: number;
+export interface LedgerOptions extends Pick<Parts, "pool" | "instanceId" | "leaseMs"> {
   leases: Leases;
   metrics?: Metrics;
   /** Reports calls of accounts that another cell has. */
@@ -268,7 +258,6 @@ export class PostgresLedger implements Ledger {
     return calls.map((call) => (isStarted(call) ? STARTED : next(answers)));
   }
 
-  /** Returns the runs that were started. */
   async #start(calls: readonly CallAuthorization[], forMs: number): Promise<ReadonlySet<string>> {
     if (calls.length === 0) return new Set();
     const { instanceId, leaseMs } = this.#options;

@@ -12,10 +12,12 @@ import { BUDGET_PERIODS } from "../../domain/accounts/budget.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { RETRY } from "../database/batcher.ts";
-import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
-import { referenceFrom } from "../database/payment-keys.ts";
+import { referenceFrom, idFromUuid, toReceipt, uuidFromId } from "../database/row-mapping.ts";
+import type { ReceiptRow } from "../database/row-mapping.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
-import { idFromUuid, toReceipt, uuidFromId, type ReceiptRow } from "../database/row-mapping.ts";
+import type { Receipt } from "../../domain/calls/receipt.ts";
+import { ERRORS, type ErrorCode } from "../../domain/core/errors.ts";
+import { claimKey, claimOf, idempotencyKeyOf } from "./claims.ts";
 
 /** Result row of `ledger_authorize`. */
 export interface AuthorizeRow extends Nullable<ReceiptRow> {
@@ -25,7 +27,6 @@ export interface AuthorizeRow extends Nullable<ReceiptRow> {
   balance: bigint | null;
   /** For "capped", the limit. */
   result: JsonObject | null;
-  /** The run whose result is replayed. */
   replayed_run: string | null;
 }
 
@@ -93,11 +94,7 @@ function paymentRecord(payment: PaymentId): object {
 export function endingRecord(call: RunEnd, index: number): object {
   const common = { n: index + 1, run_id: uuidFromId("run", call.runId), outcome: call.outcome };
   if (call.outcome === "completed")
-    return {
-      ...common,
-      receipt_id: uuidFromId("rcpt", call.receiptId),
-      captured: call.captured?.toString(),
-    };
+    return { ...common, receipt_id: uuidFromId("rcpt", call.receiptId), captured: call.captured?.toString() };
   // PostgreSQL text excludes NUL and lone surrogates.
   const message = call.error.message.replaceAll("\0", "").toWellFormed();
   return { ...common, error_code: call.error.code, error_message: message };
@@ -199,7 +196,7 @@ export function endResultOf(row: EndRow): RunEndResult {
 /** The run of a replay without a receipt: it was free, or it is archived. */
 const UNRECEIPTED_RUNS = new WeakMap<object, string>();
 
-export function unreceiptedRun(outcome: object): string | undefined {
+function unreceiptedRun(outcome: object): string | undefined {
   return UNRECEIPTED_RUNS.get(outcome);
 }
 
@@ -223,4 +220,26 @@ export function next<Answer>(answers: Answer[]): Answer {
   const answer = answers.shift();
   if (answer === undefined) throw new Error("the ledger returned no result for a call");
   return answer;
+}
+
+export type ArchivedReceipt = (accountId: string, runId: string) => Promise<Receipt | undefined>;
+
+/** Adds the receipt to a replay whose run is archived. Outside of a batch: it is read slowly. */
+export async function withArchivedReceipt<Outcome extends AuthorizeResult | NonNullable<PriorOutcome>>(
+  find: ArchivedReceipt | undefined,
+  accountId: string,
+  outcome: Outcome,
+): Promise<Outcome> {
+  const runId = unreceiptedRun(outcome);
+  const receipt = runId === undefined ? undefined : await find?.(accountId, runId);
+  return receipt ? { ...outcome, receipt } : outcome;
+}
+
+/** Parses a stored error code; retired codes become INTERNAL. */
+export function errorCodeOf(text: string): ErrorCode {
+  return isErrorCode(text) ? text : "INTERNAL";
+}
+
+function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(ERRORS, text);
 }

@@ -15,7 +15,6 @@ const [MAX_ENTRIES, MAX_CHARACTERS] = [1_000, 16_384];
 /** Maximum age, ms: callers retry a lost response soon. The database keeps results for days. */
 const MAX_AGE_MS = 300_000;
 
-/** A stored result. */
 interface CachedResult {
   readonly fingerprint: Buffer;
   readonly text: string;
@@ -67,10 +66,7 @@ export class ReplayCache {
     return result && { kind: "replay", result, receipt: entry.receipt };
   }
 
-  /**
-   * Call before storing the result.
-   * @returns a function that caches the result once it is stored
-   */
+  /** Call before storing the result. @returns a function that caches the result once it is stored */
   prepare(call: KeyedCall, text: string): (receipt: Receipt | undefined) => void {
     const generation = this.#generation;
     return (receipt) => {

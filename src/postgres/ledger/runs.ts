@@ -2,16 +2,19 @@ import type { Pool, QueryConfig } from "pg";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type { PageQuery, Runs } from "../../app/calls/history.ts";
-import { NO_CELL, type Cell } from "../../domain/core/cell.ts";
-import { reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
-import type { Run, RunStatus } from "../../domain/calls/run.ts";
-import { accountMonths, dashed, withMonths, type WithMonths } from "../archived/account-months.ts";
-import { ArchivedRows } from "../archived/archived-rows.ts";
-import { queryBeside } from "../archived/beside-tables.ts";
-import { archivedRowsOf } from "../archived/page-rows.ts";
-import { readCursor } from "../database/cursor.ts";
-import { errorCodeOf } from "./error-codes.ts";
+import { NO_CELL, type Cell, reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
+import type { Run, RunStatus } from "../../domain/calls/receipt.ts";
 import {
+  accountMonths,
+  dashed,
+  withMonths,
+  type WithMonths,
+  queryBeside,
+  ArchivedRows,
+  archivedRowsOf,
+} from "../archived/archived-rows.ts";
+import {
+  readCursor,
   filteredPageOf,
   filterValues,
   firstRows,
@@ -22,6 +25,7 @@ import {
   SCAN_LIMIT,
   type FilteredRow,
 } from "../database/pages.ts";
+import { errorCodeOf } from "./records.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 

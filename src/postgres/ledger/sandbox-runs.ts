@@ -1,20 +1,13 @@
-import type { Pool } from "pg";
 import type { SandboxRuns, SandboxRunStart, SandboxRunState } from "../../app/calls/sandbox-runs.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { SandboxStatus } from "../../domain/tools/sandbox.ts";
-import type { Log } from "../../domain/core/log.ts";
-import type { Notifications } from "../database/notifications.ts";
 import { Interval } from "../database/interval.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import type { Parts } from "../database/parts.ts";
 
-export interface SandboxRunsOptions {
-  pool: Pool;
-  /** Reports cancel requests; started later. */
-  notifications: Notifications;
-  log: Log;
-}
+export type SandboxRunsOptions = Pick<Parts, "pool" | "notifications" | "log">;
 
 /**
  * Poll interval for cancelled executions, ms: a notification can be lost or arrive before the engine knows
@@ -37,7 +30,6 @@ const FIND = `
 /** Sandbox executions on PostgreSQL; the SQL functions `sandbox_*` hold the rules. */
 export class PostgresSandboxRuns implements SandboxRuns {
   readonly #options: SandboxRunsOptions;
-  /** Running executions of this instance. */
   readonly #running = new Set<string>();
   readonly #listeners = new Set<(runId: string) => void>();
   readonly #timer = new Interval(POLL_MS, () => this.#pollCancelled());

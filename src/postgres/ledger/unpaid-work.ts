@@ -1,19 +1,10 @@
-import type { Pool } from "pg";
 import { CHARGED_PER_EXTRA, UNPAID_PER_HOUR, type UnpaidWorkStore } from "../../app/calls/unpaid-work.ts";
-import type { Clock } from "../../domain/core/clock.ts";
 import { Lru } from "../../domain/core/lru.ts";
-import type { Log } from "../../domain/core/log.ts";
-import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
+import type { Parts } from "../database/parts.ts";
 
-export interface UnpaidWorkOptions {
-  pool: Pool;
-  clock: Clock;
-  /** Reports refusals; started later. */
-  notifications: Notifications;
-  log: Log;
-}
+export type UnpaidWorkOptions = Pick<Parts, "pool" | "clock" | "notifications" | "log">;
 
 /** Maximum cached refusals. */
 const MOST_HELD = 100_000;

@@ -1,10 +1,105 @@
-import { MOVE_CHECKS } from "../accounts/move-checks.ts";
-import { KEY_CHECKS } from "../accounts/key-checks.ts";
-import { RELAY_CHECKS } from "../payments/relay-checks.ts";
-import { isArchived, sumOf, type AuditCheck } from "../database/audit-check.ts";
-import { SEAL_CHECKS } from "./seal-checks.ts";
+import { type AuditCheck, isArchived, sumOf } from "../database/audit-check.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
+import { SEAL_CHECKS } from "./seals.ts";
+
+const { clearing } = SYSTEM_ACCOUNTS;
+
+/** Audit checks of moves between cells. `fleet audit` compares them with those of the other cells. */
+export const MOVE_CHECKS: readonly AuditCheck[] = [
+  {
+    name: "clearings",
+    description: "each move between cells was booked once: its amount, between its account and clearing",
+    sql: /* sql */ `
+      select move.id is null
+          or coalesce(case entry.debit when '${clearing}' then entry.amount else -entry.amount end, 0)
+            <> case move.direction when 'in' then move.amount else -move.amount end
+          or move.account_id not in (entry.debit, entry.credit)
+          or '${clearing}' not in (entry.debit, entry.credit) as wrong
+      from (select * from transfer where kind = 'clearing') entry
+      full join account_move move on uuid_send(move.id) = entry.ref`,
+  },
+  {
+    name: "moved_idle",
+    description: "no call of an account that another cell has is running",
+    sql: /* sql */ `
+      select run.id is not null as wrong
+      from account left join run on run.account_id = account.id and run.status = 'active'
+      where account.moved_to is not null`,
+  },
+];
+
+const RELAY_CHECKS: readonly AuditCheck[] = [
+  {
+    name: "relays_once",
+    description: "each quote has one relayed transaction that has not failed",
+    sql: /* sql */ `select count(*) > 1 as wrong from relay where state <> 'failed' group by quote_id`,
+  },
+  {
+    name: "relays_paid",
+    description: "each payment by a relayed transaction says so, and its relay is not said to have failed",
+    sql: /* sql */ `
+      select payment.paid_by <> 'gasless' or (relay.state = 'failed' and not payment.reversed) as wrong
+      from relay join payment on payment.network = '${SOLANA}' and payment.reference = relay.tx_signature`,
+  },
+  {
+    name: "relay_budget",
+    description: "what the relay has spent on a day is the fees of what it signed",
+    sql: /* sql */ `
+      select coalesce(budget.lamports, -1) <> coalesce(fees.lamports, 0) as wrong
+      from (select * from relay_budget where day > (now() at time zone 'utc')::date - 29) budget
+      full join (
+        select (claimed_at at time zone 'utc')::date as day, sum(fee_lamports) as lamports from relay
+        where claimed_at > ((now() at time zone 'utc')::date - 28)::timestamp at time zone 'utc' group by 1
+      ) fees on fees.day = budget.day`,
+  },
+];
+
+/** Audit checks of API keys and their budgets. */
+const KEY_CHECKS: readonly AuditCheck[] = [
+  {
+    name: "key_budgets",
+    // It adds up all calls of all time, and a limit is no movement of money.
+    wholeOnly: true,
+    description:
+      "what counts against the limits of a key or group is what its calls from the balance hold or were " +
+      "charged, of the current day, of the month and in all",
+    sql: /* sql */ `
+      select budget.day_spent <> coalesce(taken.day, 0) or budget.month_spent <> coalesce(taken.month, 0)
+        or budget.total_spent <> coalesce(taken.total, 0) and not exists (
+          select from archive_use used where used.account_id = budget.account_id) as wrong
+      from budget
+      left join (
+        select budget.id,
+          sum(amount) filter (where (taken.started_at at time zone 'utc')::date = budget.day) as day,
+          sum(amount) filter (
+            where date_trunc('month', taken.started_at at time zone 'utc')::date = budget.month) as month,
+          sum(amount) as total
+        from (
+          select run.key_id, run.group_id, run.started_at,
+            case run.status when 'active' then run.price else receipt.debited end as amount
+          from run left join receipt on receipt.run_id = run.id
+          where run.paid_by = 'balance' and run.price > 0 and run.status in ('active', 'completed')
+        ) taken
+        left join api_key key on key.id = taken.key_id
+        cross join lateral (values (key.budget_id), (taken.group_id)) counted (id)
+        join budget on budget.id = counted.id
+        group by budget.id
+      ) taken on taken.id = budget.id
+      -- What a key has spent in one cell counts in the other too.
+      where not exists (
+        select from account_move move where move.account_id = budget.account_id and not move.rest)`,
+  },
+  {
+    name: "runs_keyed",
+    description: "each run is of a key of its account, and counts in a group only if the balance pays",
+    sql: /* sql */ `
+      select key.account_id <> run.account_id
+        or run.group_id is not null and (run.paid_by <> 'balance' or run.price = 0) as wrong
+      from run join api_key key on key.id = run.key_id`,
+  },
+];
 
 const { treasury, revenue } = SYSTEM_ACCOUNTS;
 const SYSTEM = Object.values(SYSTEM_ACCOUNTS)

@@ -1,4 +1,4 @@
-import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { isArchived } from "../database/audit-check.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 

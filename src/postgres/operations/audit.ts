@@ -1,10 +1,11 @@
 import type { Pool, PoolClient } from "pg";
-import type { AuditFinding } from "../../app/operations/audit.ts";
+import type { AuditFinding, Audit } from "../../app/operations/audit.ts";
 import type { AuditCheck } from "../database/audit-check.ts";
-import { BEGIN_SNAPSHOT } from "../database/snapshot.ts";
+import { BEGIN_SNAPSHOT, openPool } from "../database/pool.ts";
+import { RETRY_MS, withRetry } from "../database/retry.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { SINCE_SEAL, WHOLE } from "./audit-sources.ts";
-import { contentOf, lastSeal, type SealContent } from "./seals.ts";
+import { contentOf, lastSeal, type SealContent, addSeal, settledTime } from "./seals.ts";
 
 /** Query timeout, ms: large ledgers take long. */
 const DAY_MS = 86_400_000;
@@ -19,16 +20,14 @@ const BEGIN_AUDIT = `
   set local enable_nestloop = off;
   set local work_mem = '32MB'`;
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Reads all history, also what is sealed. */
   readonly whole?: boolean | undefined;
   /** End of what can be sealed if the audit finds no violation (seals.ts). */
   readonly upTo?: string | undefined;
 }
 
-/** Result of an audit. */
-export interface Audited {
+interface Audited {
   readonly findings: AuditFinding[];
   /** What to seal; undefined after a violation and without `upTo`. */
   readonly content: SealContent | undefined;
@@ -130,4 +129,47 @@ async function canceller(pool: Pool, client: PoolClient): Promise<() => void> {
   return () => {
     pool.query("select pg_cancel_backend($1)", [rows[0]?.pid]).catch(() => {});
   };
+}
+
+const CONNECTIONS = 2;
+
+/**
+ * Audits all history on connections of its own, so that no call waits for it. Stores no seal.
+ * @throws ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked
+ */
+export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditFinding[]> {
+  return withPool(url, (pool) => withRetry(RETRY_MS, () => audit(pool, signal)));
+}
+
+/**
+ * Audits what changed since the last seal, or all history, and seals it if there is no violation. Reads from
+ * `readUrl`, which may be a standby.
+ * @throws ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked
+ */
+export async function auditAndSeal(
+  urls: { readonly url: string; readonly readUrl: string },
+  options: Omit<AuditOptions, "upTo">,
+): Promise<AuditFinding[]> {
+  return withPool(urls.url, async (primary) => {
+    const upTo = await withRetry(RETRY_MS, () => settledTime(primary));
+    const read = (pool: Pool) => withRetry(RETRY_MS, () => auditSince(pool, { ...options, upTo }));
+    const { findings, content } =
+      urls.readUrl === urls.url ? await read(primary) : await withPool(urls.readUrl, read);
+    if (content) await addSeal(primary, content);
+    return findings;
+  });
+}
+
+/** @param reads says where to read at the time of an audit */
+export function sealingAudit(url: string, reads: { readonly url: string }): Audit {
+  return (signal, { whole } = {}) => auditAndSeal({ url, readUrl: reads.url }, { signal, whole });
+}
+
+async function withPool<Result>(url: string, work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  const pool = openPool(url, { max: CONNECTIONS, applicationName: "toolgate audit" });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
 }

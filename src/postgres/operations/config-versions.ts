@@ -6,10 +6,10 @@ import type {
   ConfigVersions,
   NewConfigVersion,
 } from "../../app/operations/config-versions.ts";
-import type { Tiers } from "../../domain/accounts/rate-limit.ts";
+import type { Tiers } from "../../domain/accounts/caller.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import type { Page } from "../../domain/core/page.ts";
-import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { cursorAfter, readCursor } from "../database/pages.ts";
 import { isForeignKeyViolation } from "../database/database-errors.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, Pool } from "pg";
-import type { DatabaseState, Health } from "../../app/operations/health.ts";
+import type { DatabaseState, Health } from "../../app/operations/readiness.ts";
 import { serverOf } from "../database/server.ts";
 import { readSqlSchema } from "../database/sql-files.ts";
 

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import type { EndedJob, JobOverview, JobRuns } from "../../app/jobs/job-runs.ts";
+import type { EndedJob, JobOverview, JobRuns } from "../../app/jobs/job.ts";
 import { queryWithRetry } from "../database/retry.ts";
 
 const RECORD = /* sql */ `
@@ -32,7 +32,6 @@ interface JobRow {
 /** How long a run may wait for the database, ms: the next one is recorded too. */
 const WAIT_MS = 500;
 
-/** Last runs of the jobs on PostgreSQL. */
 export class PostgresJobRuns implements JobRuns {
   readonly #pool: Pool;
   readonly #instance: string;

@@ -1,14 +1,17 @@
 import type { Pool } from "pg";
-import type { FailedPayment, FailedPaymentKind } from "../../app/operations/failed-payments.ts";
-import type { CallMinute, OperationsQueries } from "../../app/operations/operations-queries.ts";
+import type {
+  FailedPayment,
+  FailedPaymentKind,
+  CallMinute,
+  OperationsQueries,
+} from "../../app/operations/operations-queries.ts";
 import type { Page } from "../../domain/core/page.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { cursorAfter, readCursor } from "../database/cursor.ts";
-import { referenceText } from "../database/payment-keys.ts";
-import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { cursorAfter, readCursor } from "../database/pages.ts";
+import { referenceText, idFromUuid } from "../database/row-mapping.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { queryWithRetry } from "../database/retry.ts";
-import { idFromUuid } from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 interface FailedRow {

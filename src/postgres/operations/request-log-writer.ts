@@ -3,6 +3,7 @@ import type { Pool } from "pg";
 import type { AccountRequests, PendingRequest } from "../../app/operations/account-requests.ts";
 import type { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import type { Log } from "../../domain/core/log.ts";
+import { Lru } from "../../domain/core/lru.ts";
 import { loopTime } from "../../loop-time.ts";
 import { Interval } from "../database/interval.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
@@ -22,6 +23,18 @@ const MAX_ROWS = 100;
 
 /** Requests that an account keeps, and rows that it writes until the older ones are deleted. */
 export const [MAX_KEPT, TRIM_EVERY] = [20_000, 1_000];
+
+/** Bytes that an account keeps until a payment of it was credited. */
+export const MAX_UNPAID_BYTES = 20_000_000;
+
+/** Bytes that others keep, and that an account writes until the older ones are deleted. */
+const [MAX_PAID_BYTES, TRIM_EVERY_BYTES] = [200_000_000, 2_000_000];
+
+/** Bytes of a row and its index entries besides what is sealed. */
+const ROW_BYTES = 500;
+
+/** Accounts whose written rows are counted. */
+const MAX_COUNTED = 10_000;
 
 const COLUMNS = [
   ["account_id", "uuid"],
@@ -58,7 +71,21 @@ const INSERT = /* sql */ `
 
 const TRIM = /* sql */ `
   delete from request_log where account_id = $1 and id <= (
-    select id from request_log where account_id = $1 order by id desc offset $2 limit 1)`;
+    select id from (
+      select id, row_number() over newest as rows,
+        sum(${ROW_BYTES} + coalesce(octet_length(sealed), 0)) over newest as bytes
+      from request_log where account_id = $1
+      window newest as (order by id desc rows unbounded preceding)
+    ) request
+    where rows > $2 or bytes > case when exists (
+      select from transfer where credit = $1 and kind in ('deposit', 'assignment', 'clearing')
+    ) then $4::bigint else $3::bigint end
+    order by id desc limit 1)`;
+
+interface Written {
+  readonly rows: number;
+  readonly bytes: number;
+}
 
 /**
  * Writes the requests that {@link AccountRequests} collects. A failed statement is not repeated: its requests
@@ -67,8 +94,8 @@ const TRIM = /* sql */ `
 export class RequestLogWriter {
   readonly #options: RequestLogWriterOptions;
   readonly #timer: Interval;
-  /** Rows of each account since its older ones were deleted. */
-  readonly #written = new Map<string, number>();
+  /** By account, since its older rows were deleted. */
+  readonly #written = new Lru<string, Written>(MAX_COUNTED);
 
   constructor(options: RequestLogWriterOptions) {
     this.#options = options;
@@ -115,11 +142,16 @@ export class RequestLogWriter {
   /** Deletes what exceeds the requests that an account keeps. */
   async #trim(taken: readonly PendingRequest[]): Promise<void> {
     const written = this.#written;
-    for (const { accountId } of taken) written.set(accountId, (written.get(accountId) ?? 0) + 1);
-    for (const [accountId, rows] of written) {
-      if (rows < TRIM_EVERY) continue;
+    for (const { accountId, body } of taken) {
+      const { rows, bytes } = written.get(accountId) ?? { rows: 0, bytes: 0 };
+      const added = ROW_BYTES + (body === undefined ? 0 : Buffer.byteLength(body));
+      written.set(accountId, { rows: rows + 1, bytes: bytes + added });
+    }
+    for (const accountId of new Set(taken.map((request) => request.accountId))) {
+      const { rows, bytes } = written.get(accountId) ?? { rows: 0, bytes: 0 };
+      if (rows < TRIM_EVERY && bytes < TRIM_EVERY_BYTES) continue;
       written.delete(accountId);
-      const values = [uuidFromId("acct", accountId), MAX_KEPT];
+      const values = [uuidFromId("acct", accountId), MAX_KEPT, MAX_UNPAID_BYTES, MAX_PAID_BYTES];
       await this.#options.pool.query({ name: "request-log-trim", text: TRIM, values });
     }
   }

@@ -1,30 +1,24 @@
 import type { Pool } from "pg";
-import { AccountRequests } from "../../app/operations/account-requests.ts";
-import type { Metrics } from "../../app/operations/metrics.ts";
-import type { Clock, Random } from "../../domain/core/clock.ts";
-import type { Log } from "../../domain/core/log.ts";
-import type { SealingKeys } from "../../domain/payments/quote.ts";
-import { RequestLogWriter } from "./request-log-writer.ts";
+import { AccountRequests, bodyOf } from "../../app/operations/account-requests.ts";
 import type {
   ListedRequest,
   RequestDetails,
   RequestLogQueries,
   RequestQuery,
-} from "../../app/operations/request-log-queries.ts";
-import { bodyOf } from "../../app/operations/request-bodies.ts";
+} from "../../app/operations/account-requests.ts";
+import type { Metrics } from "../../app/operations/metrics.ts";
+import type { SealingKeys } from "../../domain/payments/quote.ts";
+import { RequestLogWriter } from "./request-log-writer.ts";
 import type { Transport } from "../../app/operations/request-record.ts";
-import {
-  DEFAULT_REQUEST_LOG,
-  isRequestBodies,
-  type RequestLogSettings,
-} from "../../domain/accounts/request-log.ts";
+import { DEFAULT_REQUEST_LOG, isRequestBodies } from "../../domain/accounts/caller.ts";
+import type { RequestLogSettings } from "../../domain/accounts/caller.ts";
 import { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { Page } from "../../domain/core/page.ts";
-import { readCursor } from "../database/cursor.ts";
-import { pageOf } from "../database/pages.ts";
+import { readCursor, pageOf } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import type { Parts } from "../database/parts.ts";
 
 interface RequestRow {
   account_id: string;
@@ -160,14 +154,10 @@ export class PostgresRequestLog implements RequestLogQueries {
   }
 }
 
-interface OpenOptions {
-  readonly pool: Pool;
+interface OpenOptions extends Pick<Parts, "pool" | "clock" | "random" | "log"> {
   /** For lists, on the primary. */
   readonly reading: Pool;
   readonly sealingKeys: SealingKeys;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics?: Metrics | undefined;
 }
 

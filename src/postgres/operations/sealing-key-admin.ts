@@ -4,7 +4,7 @@ import {
   type KeyPurpose,
   type SealingKeyAdmin,
   type SealingKeyVersion,
-} from "../../app/operations/sealing-key-admin.ts";
+} from "../../app/operations/operator-actions.ts";
 import type { Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { ACTIVATION_MS } from "../payments/sealing-keys.ts";
@@ -68,7 +68,6 @@ const FROM: Readonly<Record<KeyPurpose, Uses>> = {
   },
 };
 
-/** What a version does. */
 const WORK: Readonly<Record<KeyPurpose, string>> = {
   quotes: "seals new quotes",
   "api-keys": "signs new API keys",

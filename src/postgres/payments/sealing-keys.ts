@@ -1,15 +1,9 @@
-import type { Pool } from "pg";
-import type { Clock, Random } from "../../domain/core/clock.ts";
 import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
-import type { Log } from "../../domain/core/log.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";
+import type { Parts } from "../database/parts.ts";
 
-export interface SealingKeysOptions {
-  pool: Pool;
-  clock: Clock;
-  random: Random;
-  log: Log;
+export interface SealingKeysOptions extends Pick<Parts, "pool" | "clock" | "random" | "log"> {
   /** Reports changes; started later. Without it, changes are found by polling. */
   notifications?: Notifications;
   /** The table: secrets that seal quotes, sign API keys, or sign receipts. Default `sealing_key`. */

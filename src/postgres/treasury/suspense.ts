@@ -5,16 +5,18 @@ import type {
   SuspenseRecipient,
   SuspenseStatus,
   SuspendedTransfer,
-} from "../../app/treasury/suspense.ts";
+  Refunds,
+} from "../../app/treasury/treasury-ledger.ts";
 import { parseSignature } from "../../domain/core/base58.ts";
-import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
-import { cursorAfter, readCursor } from "../database/cursor.ts";
+import { cursorAfter, readCursor } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
-import { referenceText } from "../database/payment-keys.ts";
-import { idFromUuid } from "../database/row-mapping.ts";
+import { referenceText, idFromUuid, toReceipt, type ReceiptRow } from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
+import type { Receipt } from "../../domain/calls/receipt.ts";
+import { archivedMonthOf } from "../archived/archived-rows.ts";
 
 interface SuspendedRow {
   network: string;
@@ -141,4 +143,43 @@ function unknownTransfer(): ToolgateError {
 
 function unknownAccount(): ToolgateError {
   return new ToolgateError("NOT_FOUND", "there is no such account");
+}
+
+/** Refunds on PostgreSQL: from revenue to the charged account, once per receipt. */
+export class PostgresRefunds implements Refunds {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async refund(refund: {
+    receiptId: string;
+    reason: string;
+  }): Promise<{ receipt: Receipt; refunded: boolean }> {
+    const uuid = uuidOf("rcpt", refund.receiptId);
+    if (uuid === undefined) throw notFound();
+    const [row] = await queryWithRetry<ReceiptRow & { refunded_now: boolean }>(this.#pool, {
+      name: "refunds-refund",
+      text: "select refunded_now, (receipt).* from ledger_refund($1, $2)",
+      values: [uuid, refund.reason],
+    });
+    if (!row) throw await this.#notFound(uuid);
+    return { receipt: toReceipt(row), refunded: row.refunded_now };
+  }
+
+  /** A receipt of an archived time may be in the archive: a refund needs its row. */
+  async #notFound(uuid: string): Promise<ToolgateError> {
+    const month = await archivedMonthOf(this.#pool, uuid);
+    if (month === undefined) return notFound();
+    return new ToolgateError(
+      "NOT_FOUND",
+      `there is no such receipt in the database, and those of its time are archived: an operator runs ` +
+        `toolgate archive restore ${month}, then repeats the refund`,
+    );
+  }
+}
+
+function notFound(): ToolgateError {
+  return new ToolgateError("NOT_FOUND", "there is no such receipt");
 }

@@ -1,26 +1,27 @@
 import { base58 } from "@scure/base";
-import type { Pool } from "pg";
 import type {
   AttributedMovement,
   RecordResult,
   TreasuryLedger,
   WatchState,
+  UnfinalizedPayment,
 } from "../../app/treasury/treasury-ledger.ts";
-import type { UnfinalizedPayment } from "../../app/treasury/treasury-chain.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
-import { NETWORK as SOLANA } from "../../domain/payments/body-proof.ts";
-import type { PaymentId } from "../../domain/payments/payment-id.ts";
+import { SOLANA, type PaymentId } from "../../domain/payments/payment-id.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "../database/retry.ts";
-import { referenceFrom, referenceText, type PaymentColumns } from "../database/payment-keys.ts";
-import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
+import {
+  referenceFrom,
+  referenceText,
+  type PaymentColumns,
+  idFromUuid,
+  signatureFrom,
+  uuidFromId,
+} from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
+import type { Parts } from "../database/parts.ts";
 
-export interface TreasuryLedgerOptions {
-  pool: Pool;
-  /** A UUID unique to this process: the owner of the leadership. */
-  instanceId: string;
-}
+export type TreasuryLedgerOptions = Pick<Parts, "pool" | "instanceId">;
 
 interface ReversedRow {
   account_id: string;
@@ -195,10 +196,7 @@ function storedReferences(network: string, references: readonly string[]): Buffe
   return references.map((reference) => referenceFrom({ network, reference }));
 }
 
-/**
- * The 32 bytes of a validated address.
- * @throws Error when invalid
- */
+/** The 32 bytes of a validated address. @throws Error when invalid */
 function addressFrom(address: string): Buffer {
   const bytes = parseAddress(address);
   if (!bytes) throw new Error("not an address");

@@ -13,10 +13,8 @@ import type { Random } from "../../domain/core/clock.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
 import type { Page } from "../../domain/core/page.ts";
-import type { EventType } from "../../domain/webhooks/event-types.ts";
-import { newSecret } from "../../domain/webhooks/signature.ts";
-import { readCursor } from "../database/cursor.ts";
-import { pageOf } from "../database/pages.ts";
+import { type EventType, newSecret } from "../../domain/webhooks/webhook.ts";
+import { readCursor, pageOf } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
@@ -25,6 +23,7 @@ interface EndpointRow {
   url: string;
   types: string[];
   disabled: string | null;
+  verified: boolean;
   failures: number;
   failing_since: Date | null;
   retry_at: Date;
@@ -44,8 +43,8 @@ interface AttemptRow {
 }
 
 const COLUMNS = /* sql */ `
-  endpoint.id, endpoint.url, endpoint.types, endpoint.disabled, endpoint.failures, endpoint.failing_since,
-  endpoint.retry_at, endpoint.created_at,
+  endpoint.id, endpoint.url, endpoint.types, endpoint.disabled, endpoint.verified, endpoint.failures,
+  endpoint.failing_since, endpoint.retry_at, endpoint.created_at,
   case when endpoint.old_until > now() then endpoint.old_until end as old_until, (
     select count(*)::integer from webhook_delivery
     where endpoint_id = endpoint.id and delivered_at is null) as pending`;
@@ -55,8 +54,8 @@ const LIST = /* sql */ `
 
 /** Nothing if no slot is free, or another statement took the slot. */
 const CREATE = /* sql */ `
-  insert into webhook_endpoint (id, account_id, slot, url, types, key_version, secret)
-  select $1, $2, slot, $3, $4, $5, $6
+  insert into webhook_endpoint (id, account_id, slot, url, types, key_version, secret, verified)
+  select $1, $2, slot, $3, $4, $5, $6, false
   from generate_series(1, ${MAX_ENDPOINTS}) slot
   where slot not in (select slot from webhook_endpoint where account_id = $2)
   order by slot limit 1
@@ -66,12 +65,15 @@ const FIND = /* sql */ `select ${COLUMNS} from webhook_endpoint endpoint where a
 
 const UPDATE = /* sql */ `
   update webhook_endpoint endpoint set url = coalesce($3, url), types = coalesce($4, types),
+    verified = verified and url = coalesce($3, url),
     disabled = case $5::boolean when true then null when false then coalesce(disabled, '') else disabled end,
     failures = case when $5 then 0 else failures end,
     failing_since = case when $5 then null else failing_since end,
     retry_at = case when $5 then now() else retry_at end
   where account_id = $1 and id = $2
   returning ${COLUMNS}`;
+
+const TEST = "select webhook_test($1, $2) as id";
 
 const DELETE = /* sql */ `
   with gone as (delete from webhook_endpoint where account_id = $1 and id = $2 returning id),
@@ -96,7 +98,6 @@ const ATTEMPTS = /* sql */ `
   where attempt.endpoint_id = $1 and attempt.id < $2
   order by attempt.id desc limit $3 + 1`;
 
-/** Endpoints on PostgreSQL. */
 export class PostgresWebhookEndpoints implements WebhookEndpoints {
   readonly #pool: Pool;
   readonly #bodies: SealedBodies;
@@ -121,6 +122,7 @@ export class PostgresWebhookEndpoints implements WebhookEndpoints {
     let row: EndpointRow | undefined;
     for (let tries = 0; !row && tries < MAX_ENDPOINTS; tries++) {
       await this.#query(CREATE, [id, keys[0], url, types, version, sealed]);
+      await this.#query(TEST, keys);
       [row] = await this.#query<EndpointRow>(FIND, keys);
     }
     if (!row)
@@ -140,6 +142,8 @@ export class PostgresWebhookEndpoints implements WebhookEndpoints {
     const keys = keysOf(owner, endpointId);
     if (!keys) return undefined;
     const [row] = await this.#query<EndpointRow>(UPDATE, [...keys, change.url, change.types, change.enabled]);
+    const isChallenged = row?.verified === false && (change.url !== undefined || change.enabled === true);
+    if (isChallenged) await this.#query(TEST, keys);
     return row && endpointOf(row);
   }
 
@@ -160,7 +164,7 @@ export class PostgresWebhookEndpoints implements WebhookEndpoints {
   async sendTest(owner: WebhookOwner, endpointId: string): Promise<string | undefined> {
     const keys = keysOf(owner, endpointId);
     if (!keys) return undefined;
-    const [row] = await this.#query<{ id: string | null }>("select webhook_test($1, $2) as id", keys);
+    const [row] = await this.#query<{ id: string | null }>(TEST, keys);
     return row?.id ? idFromUuid("evt", row.id) : undefined;
   }
 
@@ -217,6 +221,7 @@ function endpointOf(row: EndpointRow): WebhookEndpoint {
     url: row.url,
     types: row.types,
     enabled: row.disabled === null,
+    verified: row.verified,
     disabledReason: row.disabled || undefined,
     failures: row.failures,
     failingSince: row.failing_since ?? undefined,

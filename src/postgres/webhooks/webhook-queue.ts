@@ -1,22 +1,76 @@
 import type { Pool } from "pg";
-import type {
-  AfterFailure,
-  AttemptResult,
-  ClaimedEndpoint,
-  PendingEvent,
-  WebhookBacklog,
-  WebhookQueue,
-} from "../../app/webhooks/webhook-queue.ts";
-import type { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
+import type { SealedBodies, SealedBody } from "../../domain/accounts/sealed-bodies.ts";
+import { TEST_EVENT } from "../../domain/webhooks/webhook.ts";
 import { queryWithRetry } from "../database/retry.ts";
-import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
-import { type EventRow, pendingEvent } from "./event-row.ts";
-import { openSecrets, type SecretsRow, SECRET_COLUMNS } from "./endpoint-secrets.ts";
+import { idFromUuid, uuidFromId, referenceText } from "../database/row-mapping.ts";
+import {
+  type AfterFailure,
+  type AttemptResult,
+  type ClaimedEndpoint,
+  type FreePlaces,
+  type PendingEvent,
+  SLOW_MS,
+  type WebhookBacklog,
+  type WebhookQueue,
+} from "../../app/webhooks/webhook-endpoints.ts";
+
+export interface SecretsRow {
+  id: string;
+  account_id: string;
+  key_version: number;
+  secret: Buffer;
+  /** Null unless the old secret signs too. */
+  old_key_version: number | null;
+  old_secret: Buffer | null;
+}
+
+/** Columns of {@link SecretsRow}. */
+export const SECRET_COLUMNS = /* sql */ `
+  id, account_id, key_version, secret,
+  case when old_until > now() then old_key_version end as old_key_version,
+  case when old_until > now() then old_secret end as old_secret`;
+
+/** The secrets that sign, the current one first; without those whose sealing key was retired. */
+export async function openSecrets(bodies: SealedBodies, row: SecretsRow): Promise<string[]> {
+  const sealed: SealedBody[] = [{ version: row.key_version, sealed: row.secret }];
+  if (row.old_key_version !== null && row.old_secret !== null)
+    sealed.push({ version: row.old_key_version, sealed: row.old_secret });
+  const [owner, endpointId] = [idFromUuid("acct", row.account_id), idFromUuid("we", row.id)];
+  const secrets = await Promise.all(sealed.map((one) => bodies.open(owner, endpointId, one)));
+  return secrets.filter((secret) => secret !== undefined);
+}
+
+/**
+ * Seals with the current sealing key what an older one seals, so that the older one can be retired, and
+ * deletes old secrets that sign no more.
+ */
+export async function resealSecrets(pool: Pool, bodies: SealedBodies): Promise<void> {
+  await queryWithRetry(pool, {
+    text: `update webhook_endpoint set old_key_version = null, old_secret = null, old_until = null
+           where old_until <= now()`,
+  });
+  const rows = await queryWithRetry<SecretsRow>(pool, {
+    text: `select ${SECRET_COLUMNS} from webhook_endpoint where key_version <> $1 or old_key_version <> $1`,
+    values: [bodies.version],
+  });
+  for (const row of rows) {
+    const [owner, endpointId] = [idFromUuid("acct", row.account_id), idFromUuid("we", row.id)];
+    const secrets = await openSecrets(bodies, row);
+    const [now, old] = secrets.map((secret) => bodies.seal(owner, endpointId, secret));
+    if (!now || (old === undefined) !== (row.old_secret === null)) continue;
+    await queryWithRetry(pool, {
+      text: `update webhook_endpoint set key_version = $3, secret = $4, old_key_version = $5, old_secret = $6
+             where id = $1 and secret = $2`,
+      values: [row.id, row.secret, now.version, now.sealed, old?.version, old?.sealed],
+    });
+  }
+}
 
 /** Far longer than an attempt, so that two instances never make the same one. */
 const LEASE_MS = 45_000;
 
 interface ClaimedRow extends SecretsRow {
+  slow: boolean;
   url: string;
   failures: number;
   failing_since: Date | null;
@@ -33,22 +87,64 @@ const WAITING = /* sql */ `
     from waiting where waiting.endpoint_id is not null
   )`;
 
+/** Whether anything may be sent to the endpoint: until it is verified, only test events. */
+const SENDABLE = /* sql */ `(endpoint.verified or exists (
+  select from webhook_delivery delivery join webhook_event event on event.id = delivery.event_id
+  where delivery.endpoint_id = endpoint.id and delivery.delivered_at is null
+    and event.type = '${TEST_EVENT}'))`;
+
+/** Attempts that decide whether an endpoint is slow. */
+const JUDGED = 3;
+
+/**
+ * "place" counts the places that an account would hold with this endpoint, first of its speed and then in
+ * all; "lane" the endpoints of a speed. The last step reads the lease again under its lock.
+ */
 const CLAIM = /* sql */ `
-  ${WAITING}, due as (
-    select id from webhook_endpoint
+  ${WAITING}, taken as (
+    select account_id, count(*) as places from unnest($6::uuid[]) account_id group by account_id
+  ), due as (
+    select id, account_id, retry_at, slow, turn.claimed_at as turn, coalesce(places, 0) as places
+    from webhook_endpoint endpoint
+    left join taken using (account_id)
+    cross join lateral (
+      select max(claimed_at) as claimed_at from webhook_endpoint where account_id = endpoint.account_id
+    ) turn
+    cross join lateral (
+      select coalesce(max(ms) > ${SLOW_MS}, true) as slow from (
+        select ms from webhook_attempt where endpoint_id = endpoint.id order by id desc limit ${JUDGED}
+      ) attempt
+    ) judged
     where id = any (array(select endpoint_id from waiting)) and disabled is null and retry_at <= now()
+      and lease_until < now() and ${SENDABLE}
+  ), placed as (
+    select *, places + row_number() over (partition by account_id, slow order by retry_at) as place from due
+  ), laned as (
+    select *, row_number() over (partition by slow order by place, turn, retry_at) as lane from placed
+    where place <= $5
+  ), chosen as (
+    select id, slow, turn, retry_at,
+      places + row_number() over (partition by account_id order by retry_at) as place
+    from laned where not slow or lane <= $4
+  ), claimed as (
+    select id, slow from chosen where place <= $5 order by place, turn, retry_at limit $3
+  ), locked as (
+    select id from webhook_endpoint
+    where id = any (array(select id from claimed)) and disabled is null and retry_at <= now()
       and lease_until < now()
-    order by retry_at limit $3 for update skip locked
+    for update skip locked
   )
-  update webhook_endpoint set owner = $1, lease_until = now() + $2 * interval '1 millisecond'
-  where id = any (array(select id from due))
-  returning ${SECRET_COLUMNS}, url, failures, failing_since`;
+  update webhook_endpoint
+  set owner = $1, lease_until = now() + $2 * interval '1 millisecond', claimed_at = now()
+  where id = any (array(select id from locked))
+  returning ${SECRET_COLUMNS}, url, failures, failing_since,
+    (select slow from claimed where claimed.id = webhook_endpoint.id) as slow`;
 
 const NEXT = /* sql */ `
   with held as (
     update webhook_endpoint set lease_until = now() + $3 * interval '1 millisecond'
-    where id = $1 and owner = $2 and lease_until > now() and disabled is null
-    returning id
+    where id = $1 and owner = $2 and lease_until > now() and disabled is null and url = $4
+    returning id, verified
   )
   select event.id, event.type, event.data, event.created_at
   from held
@@ -56,6 +152,7 @@ const NEXT = /* sql */ `
     select event.* from webhook_delivery delivery
     join webhook_event event on event.id = delivery.event_id
     where delivery.endpoint_id = held.id and delivery.delivered_at is null
+      and (held.verified or event.type = '${TEST_EVENT}')
     order by delivery.seq limit 1
   ) event`;
 
@@ -65,10 +162,12 @@ const ATTEMPT = /* sql */ `
 
 const DELIVERED = /* sql */ `
   with attempt as (${ATTEMPT}), delivery as (
-    update webhook_delivery set delivered_at = now() where endpoint_id = $1 and event_id = $3
+    update webhook_delivery set delivered_at = now()
+    where endpoint_id = $1 and event_id = $3
+      and exists (select from webhook_endpoint where id = $1 and url = $8)
   )
-  update webhook_endpoint set failures = 0, failing_since = null
-  where id = $1 and owner = $2 and failures > 0`;
+  update webhook_endpoint set failures = 0, failing_since = null, verified = true
+  where id = $1 and owner = $2 and url = $8 and (failures > 0 or not verified)`;
 
 const FAILED = /* sql */ `
   with attempt as (${ATTEMPT})
@@ -88,7 +187,8 @@ const BACKLOG = /* sql */ `
   select coalesce(sum(pending.count), 0)::integer as pending,
     coalesce(max(now() - pending.oldest), '0'::interval) as oldest,
     coalesce(max(now() - greatest(pending.oldest, endpoint.retry_at)) filter (
-      where endpoint.retry_at < now() and endpoint.lease_until < now()), '0'::interval) as overdue,
+      where endpoint.retry_at < now() and endpoint.lease_until < now() and ${SENDABLE}
+    ), '0'::interval) as overdue,
     count(*) filter (where endpoint.failures > 0)::integer as failing
   from waiting
   join webhook_endpoint endpoint on endpoint.id = waiting.endpoint_id and endpoint.disabled is null
@@ -97,7 +197,6 @@ const BACKLOG = /* sql */ `
     where endpoint_id = endpoint.id and delivered_at is null
   ) pending`;
 
-/** The outbox on PostgreSQL. */
 export class PostgresWebhookQueue implements WebhookQueue {
   readonly leaseMs = LEASE_MS;
   readonly #pool: Pool;
@@ -110,11 +209,15 @@ export class PostgresWebhookQueue implements WebhookQueue {
     this.#bodies = bodies;
   }
 
-  async claim(most: number): Promise<ClaimedEndpoint[]> {
-    const rows = await this.#query<ClaimedRow>("claim", CLAIM, [this.#instanceId, LEASE_MS, most]);
+  async claim({ most, mostSlow, mostPerAccount, taken }: FreePlaces): Promise<ClaimedEndpoint[]> {
+    const accounts = taken.map((account) => uuidFromId("acct", account));
+    const values = [this.#instanceId, LEASE_MS, most, mostSlow, mostPerAccount, accounts];
+    const rows = await this.#query<ClaimedRow>("claim", CLAIM, values);
     return Promise.all(
       rows.map(async (row) => ({
         endpointId: idFromUuid("we", row.id),
+        account: idFromUuid("acct", row.account_id),
+        slow: row.slow,
         url: row.url,
         secrets: await openSecrets(this.#bodies, row),
         failures: row.failures,
@@ -123,14 +226,19 @@ export class PostgresWebhookQueue implements WebhookQueue {
     );
   }
 
-  async next(endpointId: string): Promise<PendingEvent | undefined> {
-    const values = [uuidFromId("we", endpointId), this.#instanceId, LEASE_MS];
+  async next({ endpointId, url }: ClaimedEndpoint): Promise<PendingEvent | undefined> {
+    const values = [uuidFromId("we", endpointId), this.#instanceId, LEASE_MS, url];
     const [row] = await this.#query<EventRow>("next", NEXT, values);
     return row && pendingEvent(row);
   }
 
-  async delivered(endpointId: string, eventId: string, attempt: AttemptResult): Promise<void> {
-    await this.#query("delivered", DELIVERED, this.#attemptValues(endpointId, eventId, attempt));
+  async delivered(
+    { endpointId, url }: ClaimedEndpoint,
+    eventId: string,
+    attempt: AttemptResult,
+  ): Promise<void> {
+    const values = [...this.#attemptValues(endpointId, eventId, attempt), url];
+    await this.#query("delivered", DELIVERED, values);
   }
 
   async failed(
@@ -194,4 +302,21 @@ export class PostgresWebhookQueue implements WebhookQueue {
   #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     return queryWithRetry<Row>(this.#pool, { name: `webhooks-${name}`, text, values });
   }
+}
+
+export interface EventRow {
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+  created_at: Date;
+}
+
+export function pendingEvent({ id, type, data, created_at: createdAt }: EventRow): PendingEvent {
+  return { eventId: idFromUuid("evt", id), type, createdAt, data: dataOf(data) };
+}
+
+/** SQL has no base58: it writes the reference of a payment in hex. */
+function dataOf({ network, reference, ...data }: Record<string, unknown>): Record<string, unknown> {
+  if (typeof network !== "string" || typeof reference !== "string") return data;
+  return { ...data, tx_signature: referenceText({ network, reference: Buffer.from(reference, "hex") }) };
 }

@@ -8,7 +8,6 @@ const statusSchema = z.object({
   details: z.object({ retryAfterSeconds: z.number().optional() }).optional(),
 });
 
-/** An error of the API server, or of the connection to it. */
 export class ApiFailure extends Error {
   override name = "ApiFailure";
   /** HTTP status; undefined without a response. */

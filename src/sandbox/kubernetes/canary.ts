@@ -22,11 +22,7 @@ const probeSchema = z.strictObject({
   packages: z.array(z.string()),
 });
 
-/**
- * Runs the canary: a Job whose pod runs the self-test and then tries to connect to the API server and
- * external addresses.
- * @throws Error listing the addresses that responded
- */
+/** Runs the canary Job: self-test, then forbidden connections. @throws Error listing those that succeeded */
 export async function runCanary(
   server: URL,
   parts: Omit<ExecutionParts, "command">,

@@ -4,21 +4,14 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { requirePackages } from "../../optional-packages.ts";
 import type { KubernetesSection } from "./config.ts";
 
-/** Address and credentials of the API server. */
 export interface ClusterAccess {
   readonly server: URL;
   /** TLS and authentication options of one request. Renews tokens. */
   requestOptions(): Promise<RequestOptions>;
-  /** Closes idle connections. */
   close(): void;
 }
 
-/**
- * Loads the configured kubeconfig, or the pod's service account. Nothing else is tried, so that a
- * developer's own access is never used by accident. The client library takes about a second to import, so
- * it is loaded only for clusters.
- * @throws Error naming the setting
- */
+/** Loads the configured kubeconfig or the pod's service account only. @throws Error naming the setting */
 export async function openClusterAccess({ kubeconfig, context }: KubernetesSection): Promise<ClusterAccess> {
   requirePackages("sandbox.kubernetes", ["@kubernetes/client-node"]);
   const library = await import("@kubernetes/client-node");

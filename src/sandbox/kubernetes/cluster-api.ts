@@ -34,10 +34,7 @@ export class ClusterApi {
     return this.#access.server;
   }
 
-  /**
-   * Returns the JSON response; retries transient failures.
-   * @throws ApiFailure, with whether an earlier attempt may have arrived
-   */
+  /** Returns the JSON response; retries transient failures. @throws ApiFailure: whether one arrived */
   async json(request: ApiRequest): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -51,11 +48,7 @@ export class ClusterApi {
     }
   }
 
-  /**
-   * Streams a log or watch until the server ends it.
-   * @param idleMs longest silence
-   * @throws ApiFailure also if the stream is cut
-   */
+  /** Streams until the server ends it. @param idleMs longest silence. @throws ApiFailure also if cut */
   async *stream(request: ApiRequest, idleMs: number): AsyncGenerator<Buffer, void> {
     const answer = await this.#send(request);
     const idle = setTimeout(() => answer.destroy(new Error(`silent for ${idleMs} ms`)), idleMs);
@@ -72,7 +65,6 @@ export class ClusterApi {
     }
   }
 
-  /** Aborts all requests. */
   close(): void {
     this.#closed.abort();
     this.#access.close();

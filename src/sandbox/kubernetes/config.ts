@@ -57,10 +57,7 @@ export type KubernetesSection = z.output<typeof kubernetesSchema>;
 /** The supervisor, an idle interpreter and /tmp. */
 const POD_OVERHEAD_MIB = 384;
 
-/**
- * Memory of a pod, MiB. Exceeds the code's own limit, so that code fails before the pod is killed and its
- * output is lost.
- */
+/** Memory of a pod, MiB: code fails at its own lower limit before the pod is killed without output. */
 export function podMemoryMib({ memory_mb }: KubernetesSection): number {
   return Math.max(memory_mb.javascript, memory_mb.python) + POD_OVERHEAD_MIB;
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import {
+  type AccountJob,
   cancelledBeforeStart,
   type SandboxCapabilities,
   type SandboxEngine,
   type SandboxExecution,
-  type SandboxJob,
 } from "../../domain/tools/sandbox.ts";
 import { ClusterApi } from "./cluster-api.ts";
 import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
@@ -19,16 +19,12 @@ import { nameOf } from "./manifest.ts";
 import { hasJobEnded } from "./objects.ts";
 import { PodWatch } from "./pod-watch.ts";
 
-/** A queued or running execution. */
 interface Entry {
   readonly waiting: AbortController;
   execution: Execution | undefined;
 }
 
-/**
- * Opens the engine without contacting the cluster.
- * @throws Error if the credentials cannot be read
- */
+/** Opens the engine without contacting the cluster. @throws Error if the credentials cannot be read */
 export async function openKubernetesEngine(section: KubernetesSection, log: Log): Promise<SandboxEngine> {
   return new KubernetesEngine(section, await openClusterAccess(section), log);
 }
@@ -62,7 +58,7 @@ class KubernetesEngine implements SandboxEngine {
     this.#capabilities = await checkCluster(this.#cluster, this.#parts, signal);
   }
 
-  async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
+  async start(job: AccountJob, signal: AbortSignal): Promise<SandboxExecution> {
     if (this.#closed) throw closedError();
     if (signal.aborted) throw abortedError();
     if (this.#entries.has(job.runId)) throw toToolgateError(new JobExistsError(job.runId), false);
@@ -78,7 +74,7 @@ class KubernetesEngine implements SandboxEngine {
       this.#entries.delete(job.runId);
     };
     try {
-      await this.#acquireSlot(entry.waiting);
+      await this.#acquireSlot(job, entry.waiting);
       entry.execution = this.#start(job, forget);
     } catch (error) {
       forget();
@@ -89,21 +85,21 @@ class KubernetesEngine implements SandboxEngine {
   }
 
   /** @throws ToolgateError UNAVAILABLE if the queue is full */
-  async #acquireSlot({ signal }: AbortController): Promise<void> {
-    const place = this.#slots.acquire(signal);
+  async #acquireSlot({ accountId }: AccountJob, { signal }: AbortController): Promise<void> {
+    const place = this.#slots.acquire(accountId, signal);
     if (place === undefined) throw fullError();
     await place;
     if (!signal.aborted) return;
-    this.#slots.release();
+    this.#slots.release(accountId);
     signal.throwIfAborted();
   }
 
   /** Releases the slot after the execution's objects are deleted. */
-  #start(job: SandboxJob, forget: () => void): Execution {
+  #start(job: AccountJob, forget: () => void): Execution {
     const execution = new Execution(job, this.#parts);
     const cleared = execution.cleanedUp.finally(() => {
       this.#clearing.delete(cleared);
-      this.#slots.release();
+      this.#slots.release(job.accountId);
     });
     this.#clearing.add(cleared);
     void execution.done.then(forget, forget);

@@ -110,10 +110,7 @@ export class Execution {
     }
   }
 
-  /**
-   * Create the Job first: the Secret's owner reference needs it, and the pod cannot start without the
-   * Secret.
-   */
+  /** The Job first: the Secret's owner reference needs it, and the pod cannot start without the Secret. */
   async #create(): Promise<void> {
     const { api, section, instance, command = "run" } = this.#parts;
     const parts = { section, instance, attempt: randomBytes(8).toString("hex") };
@@ -132,10 +129,7 @@ export class Execution {
     );
   }
 
-  /**
-   * Waits for the container.
-   * @returns the pod's name; undefined if the execution ended before
-   */
+  /** Waits for the container. @returns the pod's name; undefined if the execution ended before */
   async #waitForContainer(): Promise<string | undefined> {
     while (!this.#finished && !this.#cancelled && !this.#podGone) {
       const pod = this.#pod;
@@ -193,10 +187,7 @@ export class Execution {
     return cause.kind === "timeout" ? stopped("timeout") : emptyOutcome(cause.kind, elapsed);
   }
 
-  /**
-   * Deletes the Job.
-   * @returns false if someone else deleted it, which cancels the execution
-   */
+  /** Deletes the Job. @returns false if someone else deleted it, which cancels the execution */
   async #deleteJob(): Promise<boolean> {
     try {
       const deleted = await this.#parts.api.deleteJob(this.#name, (await this.#jobUid.promise) ?? "");

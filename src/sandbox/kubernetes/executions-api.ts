@@ -14,9 +14,8 @@ const LOG_IDLE_MS = 120_000;
 /** Result of deleting a Job. "unsure": gone, possibly by an earlier attempt whose response was lost. */
 export type Deleted = "deleted" | "absent" | "unsure";
 
-/** Another attempt already created a Job with this name. */
 export class JobExistsError extends Error {
-  override name = "AlreadyBegun";
+  override name = "JobExistsError";
 }
 
 /** Requests for Jobs, Secrets, pods and logs in one namespace. */
@@ -31,12 +30,7 @@ export class ExecutionsApi {
     this.#core = `/api/v1/namespaces/${namespace}`;
   }
 
-  /**
-   * Creates a Job. A retry recognises its own Job by the attempt annotation. Strict validation makes the
-   * cluster reject unknown fields instead of dropping a protection.
-   * @throws JobExistsError
-   * @throws ApiFailure
-   */
+  /** Creates a Job, or recognises its own by the attempt annotation. @throws JobExistsError, ApiFailure */
   async createJob(manifest: V1Job): Promise<Job> {
     const name = manifest.metadata?.name ?? "";
     try {
@@ -70,10 +64,7 @@ export class ExecutionsApi {
     }
   }
 
-  /**
-   * Deletes a Job and, in the background, its pod and Secret. The first deletion decides how the execution
-   * ended.
-   */
+  /** Deletes a Job and, later, its pod and Secret. The first deletion decides how the execution ended. */
   async deleteJob(name: string, uid: string): Promise<Deleted> {
     const body = {
       apiVersion: "v1",

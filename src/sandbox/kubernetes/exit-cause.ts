@@ -6,7 +6,6 @@ import { disruption, hasEnded, ranOutOfMemory, describeStatus } from "./pod-stat
 const MAX_POLLS = 10;
 const POLL_MS = 200;
 
-/** Why an execution ended without a result. */
 export type ExitCause =
   | { readonly kind: "cancelled" | "timeout" | "memory_limit" }
   | { readonly kind: "lost"; readonly why: string };
@@ -19,10 +18,7 @@ export interface LastObservation {
   readonly late: boolean;
 }
 
-/**
- * Determines from Job and pod why an execution ended without a result.
- * @param findJob returns this execution's Job; undefined once deleted, which means cancelled
- */
+/** Determines why an execution ended without a result. @param findJob undefined once deleted: cancelled */
 export async function exitCauseOf(
   silence: () => LastObservation,
   findJob: () => Promise<Job | undefined>,

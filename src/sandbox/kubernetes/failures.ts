@@ -5,10 +5,7 @@ import { JobExistsError } from "./executions-api.ts";
 /** Default if the cluster sends no Retry-After, s. */
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Maps a failure to an error for the caller. Details of the cluster stay in the cause.
- * @param started whether the code was handed over and may have run
- */
+/** Maps a failure for the caller; details stay in the cause. @param started the code may have run */
 export function toToolgateError(cause: unknown, started: boolean): ToolgateError {
   if (cause instanceof ToolgateError) return cause;
   if (cause instanceof JobExistsError) {

@@ -6,10 +6,7 @@ const LINE_CHARACTERS = 8 * 1024;
 /** Before compression: maximum output with every byte escaped as JSON. */
 const MAX_RESULT_BYTES = 24 * 1024 * 1024;
 
-/**
- * Protocol of a pod's log: lines `tg1.<nonce> <number> <kind> <text>`. Code in the pod does not write to
- * the log and does not know the nonce. Line numbers reveal lost lines.
- */
+/** A pod's log: lines `tg1.<nonce> <number> <kind> <text>`. Code does not know the nonce. */
 export type Frame = { readonly kind: "started" } | { readonly kind: "result"; readonly value: unknown };
 
 /** Lines of a result: JSON, gzipped, Base64, split. */
@@ -23,7 +20,6 @@ export function* resultLines(nonce: string, firstNumber: number, value: unknown)
   yield line(nonce, number, "end", "-");
 }
 
-/** The line sent when the code was handed over. */
 export function startedLine(nonce: string): string {
   return line(nonce, 0, "started", "-");
 }
@@ -43,10 +39,7 @@ export class FrameReader {
     this.#prefix = `tg1.${nonce} `;
   }
 
-  /**
-   * Yields the frames completed by these bytes.
-   * @throws Error if lines are missing or the result is malformed
-   */
+  /** Yields the frames completed by these bytes. @throws Error if lines are missing or malformed */
   *read(bytes: Buffer): Generator<Frame> {
     const lines = (this.#rest + bytes.toString("latin1")).split("\n");
     // Bounds the memory for a line that never ends; valid lines are shorter.

@@ -4,12 +4,12 @@ import { runCanary } from "./canary.ts";
 import type { ClusterApi } from "./cluster-api.ts";
 import type { ExecutionParts } from "./execution.ts";
 import { MANAGED_LABELS } from "./manifest.ts";
-import { networkGaps } from "./network-policies.ts";
 import {
   accessReviewSchema,
   namespaceSchema,
   networkPolicyListSchema,
   runtimeClassSchema,
+  type NetworkPolicy,
 } from "./objects.ts";
 
 /** Permissions of the gateway: deploy/kubernetes/role.yaml. */
@@ -26,10 +26,7 @@ const ENFORCE_LABEL = "pod-security.kubernetes.io/enforce";
 
 type Parts = Pick<ExecutionParts, "api" | "watch" | "section" | "instance" | "log">;
 
-/**
- * Checks that the cluster can run code and isolates it. The last check, the canary Job, tries to break out.
- * @throws Error listing every failed check with its remedy
- */
+/** Checks that the cluster runs and isolates code. @throws Error listing failed checks with remedies */
 export async function checkCluster(
   cluster: ClusterApi,
   parts: Parts,
@@ -153,4 +150,41 @@ class ClusterCheck {
 
 function applied(advice: string): string {
   return advice.startsWith("deploy/") ? `apply ${advice}` : advice;
+}
+
+const ADVICE = "apply deploy/kubernetes/network-policy.yaml";
+
+/** Returns what policies allow pods with these labels: they are additive (NetworkPolicy v1). */
+function networkGaps(policies: readonly NetworkPolicy[], labels: Readonly<Record<string, string>>): string[] {
+  const selecting = policies.filter((policy) => maySelect(policy, labels));
+  const gaps: string[] = [];
+  for (const direction of ["Egress", "Ingress"] as const) {
+    if (
+      !selecting.some(
+        (policy) => surelySelects(policy, labels) && policy.spec.policyTypes.includes(direction),
+      )
+    ) {
+      gaps.push(`no network policy denies the sandbox's pods ${direction.toLowerCase()}: ${ADVICE}`);
+    }
+  }
+  for (const { metadata, spec } of selecting) {
+    if (spec.egress.length === 0 && spec.ingress.length === 0) continue;
+    gaps.push(`the network policy ${metadata.name} allows the sandbox's pods some of the network: delete it`);
+  }
+  return gaps;
+}
+
+function surelySelects({ spec }: NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
+  const { matchLabels, matchExpressions } = spec.podSelector;
+  return (
+    matchExpressions.length === 0 &&
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value)
+  );
+}
+
+/** Conservative: pods have further labels, and expressions are not evaluated. */
+function maySelect({ spec }: NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
+  return Object.entries(spec.podSelector.matchLabels).every(
+    ([key, value]) => labels[key] === undefined || labels[key] === value,
+  );
 }

@@ -9,10 +9,7 @@ const MAX_LOG_BYTES = 8 * 1024 * 1024;
 /** Result of reading a log. "nothing": it ended without a result; "cut": it may continue. */
 export type LogFinding = PodResult | "too-much" | "nothing" | "cut";
 
-/**
- * Reads a pod's log until it contains the result.
- * @param onStarted called when the code was handed over, once per reading
- */
+/** Reads a pod's log until it has the result. @param onStarted the code was handed over, once a reading */
 export async function readLog(
   api: ExecutionsApi,
   pod: string,

@@ -11,10 +11,8 @@ const JOB_DIRECTORY = "/run/toolgate/job";
 /** Label of all objects of the gateway. It does not touch other objects in the namespace. */
 export const MANAGED_LABELS = { "app.kubernetes.io/managed-by": "toolgate-sandbox" } as const;
 
-/** The engine instance that watches the pod. */
 export const INSTANCE_LABEL = "toolgate.dev/instance";
 
-/** The execution an object belongs to. */
 export const RUN_LABEL = "toolgate.dev/run";
 
 /** Identifies the attempt, so that a retry recognises its own Job. */
@@ -46,20 +44,13 @@ export interface ManifestParts {
   readonly attempt: string;
 }
 
-/**
- * Returns the name of an execution's objects. It is the same on all instances, so that an execution cannot
- * start twice. Run ids of hex digits stay readable; others are hashed, since names allow neither capitals
- * nor underscores.
- */
+/** Returns the name of an execution's objects, the same on all instances: it cannot start twice. */
 export function nameOf(runId: string): string {
   if (/^run_[0-9a-f]{8,48}$/.test(runId)) return runId.replace("_", "-");
   return `run-${createHash("sha256").update(runId).digest("hex").slice(0, 40)}`;
 }
 
-/**
- * Returns the Job of an execution. The pod starts only once its Secret exists.
- * @param command "run", or "probe" for the canary
- */
+/** Returns the Job; its pod waits for its Secret. @param command "run", or "probe" for the canary */
 export function jobManifest(
   name: string,
   timeoutMs: number,
@@ -92,10 +83,7 @@ export function resultWithinMs(timeoutMs: number): number {
   return timeoutMs + MARGIN_SECONDS * 1_000;
 }
 
-/**
- * Returns the Secret with the job. Code and input have keys of their own: as JSON they could grow sixfold
- * and exceed the limit of 1 MiB. The Job owns the Secret.
- */
+/** Returns the Secret that the Job owns. Code and input are separate: as JSON they could exceed 1 MiB. */
 export function secretManifest(
   name: string,
   jobUid: string,

@@ -1,9 +1,6 @@
 import { z } from "zod";
 
-/**
- * The fields used of cluster objects (Kubernetes API reference: Job v1 batch, Pod v1 core, NetworkPolicy
- * v1).
- */
+/** The fields used of cluster objects (Kubernetes API: Job v1, Pod v1, NetworkPolicy v1). */
 
 const time = z
   .string()

@@ -30,7 +30,6 @@ export const podResultSchema = z.union([
 
 export type PodResult = z.output<typeof podResultSchema>;
 
-/** Outcome of an execution that returned none. */
 export function emptyOutcome(status: SandboxStatus, durationMs: number): SandboxOutcome {
   return {
     status,

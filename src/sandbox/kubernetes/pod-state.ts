@@ -38,7 +38,6 @@ export function startFailure(pod: Pod): string | undefined {
   );
 }
 
-/** Describes what the pod waits for. */
 export function pendingReason(pod: Pod | undefined): string {
   if (pod === undefined) return "no pod was made for it: see the events of its Job, and the ResourceQuota";
   const unscheduled = pod.status.conditions.find(
@@ -63,7 +62,6 @@ export function disruption(pod: Pod): string | undefined {
   return lost ? describeStatus(pod) : undefined;
 }
 
-/** Whether the kernel killed the container for exceeding its memory limit. */
 export function ranOutOfMemory(pod: Pod): boolean {
   return stateOf(pod).terminated?.reason === "OOMKilled";
 }

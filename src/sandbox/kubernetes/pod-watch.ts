@@ -13,10 +13,7 @@ const PAUSE_MS = 500;
 /** Receives the pod's current state; undefined once it is deleted. */
 export type PodListener = (pod: Pod | undefined) => void;
 
-/**
- * Watches all pods of one engine with one list and one watch (Kubernetes API concepts, "Efficient detection
- * of changes"). After an expired version (410) or a cut stream it lists again and reports deleted pods.
- */
+/** Watches all pods of an engine with one list and one watch; lists again after 410 or a cut stream. */
 export class PodWatch {
   readonly #api: ExecutionsApi;
   readonly #selector: string;
@@ -33,10 +30,7 @@ export class PodWatch {
     this.#log = log;
   }
 
-  /**
-   * Subscribes to the pod of an execution.
-   * @returns the unsubscribe function
-   */
+  /** Subscribes to the pod of an execution. @returns the unsubscribe function */
   subscribe(name: string, hearer: PodListener): () => void {
     this.#listeners.set(name, hearer);
     this.#running ??= this.#run();

@@ -8,10 +8,7 @@ const jsonBytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value))
 /** Limit of a text's JSON size relative to its UTF-8 size. JSON writes a NUL as six bytes. */
 const MAX_ESCAPE_RATIO = 1.5;
 
-/**
- * Text limited in bytes of decoded UTF-8, since invalid bytes grow when replaced. Also limited in its JSON
- * size, so that a result always fits into a message.
- */
+/** Text limited in bytes of decoded UTF-8, as invalid bytes grow, and in its size as JSON. */
 export class BoundedText {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #pieces: string[] = [];
@@ -24,16 +21,12 @@ export class BoundedText {
     this.#leftEscaped = Math.floor(mostBytes * MAX_ESCAPE_RATIO);
   }
 
-  /**
-   * Appends bytes.
-   * @returns false once the limit is exceeded
-   */
+  /** Appends bytes. @returns false once the limit is exceeded */
   append(bytes: Uint8Array): boolean {
     if (!this.truncated) this.#take(this.#decoder.decode(bytes, { stream: true }));
     return !this.truncated;
   }
 
-  /** The complete text. */
   text(): string {
     if (!this.truncated) this.#take(this.#decoder.decode());
     return this.#pieces.join("");

@@ -60,7 +60,6 @@ export class GuestProcess {
     this.#child.stdin.end();
   }
 
-  /** Kills the process group. */
   kill(): void {
     // After wait(), the kernel may reuse the id.
     if (!this.#over) this.killGroup();

@@ -19,10 +19,7 @@ const LIMITS: readonly (readonly [name: string, most: number])[] = [
   ["Max open files", 256],
 ];
 
-/**
- * Checks the kernel's view of an idle worker.
- * @returns the first failed check
- */
+/** Checks the kernel's view of an idle worker. @returns the first failed check */
 export function kernelProblem(
   leaf: number,
   { isRoot, enclosure }: { readonly isRoot: boolean; readonly enclosure: Enclosure },

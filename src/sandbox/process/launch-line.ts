@@ -19,7 +19,6 @@ export interface KernelLimits {
   readonly cpuSeconds: number;
 }
 
-/** Command and arguments. */
 export type LaunchLine = readonly [string, ...string[]];
 
 /** Paths inside bubblewrap's file system. */
@@ -50,10 +49,7 @@ export function programsSeen(enclosure: Enclosure, programs: Programs): Programs
   return enclosure.bubblewrap === "" ? programs : INSIDE;
 }
 
-/**
- * Returns the command line of a worker, outermost first: limits, namespaces, privileges, Deno without
- * permissions.
- */
+/** Returns a worker's command line, outermost first: limits, namespaces, privileges, Deno. */
 export function launchLine(
   language: SandboxLanguage,
   programs: Programs,

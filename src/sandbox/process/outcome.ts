@@ -2,10 +2,8 @@ import type { SandboxError, SandboxOutcome, SandboxStatus } from "../../domain/t
 import type { GuestFrame } from "./guest-output.ts";
 import type { Exit } from "./guest-process.ts";
 
-/** Why the host stopped an execution. */
 export type HostReason = "timeout" | "cancelled" | "memory_limit" | "cpu_limit" | "output_limit";
 
-/** Facts about a finished execution. */
 export interface RunEnd {
   /** Undefined: it ended by itself. */
   readonly reason: HostReason | undefined;

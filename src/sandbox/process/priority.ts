@@ -21,10 +21,7 @@ export function startLow(line: LaunchLine): GuestProcess {
   return started;
 }
 
-/**
- * Raises an idle process and its session to the priority of the gateway.
- * @returns false if the system does not allow that
- */
+/** Raises an idle process and its session to the gateway's priority. @returns false if not allowed */
 export async function raisePriority(session: number, pid: number): Promise<boolean> {
   try {
     for (const thread of readdirSync(`/proc/${pid}/task`)) os.setPriority(Number(thread), os.getPriority());

@@ -4,10 +4,10 @@ import type { Log } from "../../domain/core/log.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import {
   SANDBOX_LANGUAGES,
+  type AccountJob,
   type SandboxCapabilities,
   type SandboxEngine,
   type SandboxExecution,
-  type SandboxJob,
   type SandboxLanguage,
   cancelledBeforeStart,
 } from "../../domain/tools/sandbox.ts";
@@ -47,14 +47,11 @@ export interface ProcessEngineOptions {
   readonly retireMs?: number;
   /** Whether calls are served during the self-test, which then runs at low priority. Default: no. */
   readonly isServing?: boolean;
-  /** Modifies the launch line. Tests remove a protection to see that health() detects it. */
-  readonly reshape?: (line: LaunchLine) => LaunchLine;
 }
 
 const MEGABYTE = 1_048_576;
 const DEFAULT_START_MS = 60_000;
 
-/** A requested execution. */
 interface Active {
   readonly abort: AbortController;
   run: Run | undefined;
@@ -107,7 +104,7 @@ export class ProcessEngine implements SandboxEngine {
     for (const language of SANDBOX_LANGUAGES) this.#pools[language].warm();
   }
 
-  async start(job: SandboxJob, signal: AbortSignal): Promise<SandboxExecution> {
+  async start(job: AccountJob, signal: AbortSignal): Promise<SandboxExecution> {
     if (this.#closed) throw new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.");
     if (this.#active.has(job.runId))
       throw new ToolgateError("UNAVAILABLE", "This execution is already running.");
@@ -117,7 +114,7 @@ export class ProcessEngine implements SandboxEngine {
       const run = await this.#startRun(job, active, signal);
       const done = run.done.finally(() => {
         this.#active.delete(job.runId);
-        this.#slots.release();
+        this.#slots.release(job.accountId);
       });
       // The caller may have gone before it rejects.
       done.catch(() => {});
@@ -170,11 +167,11 @@ export class ProcessEngine implements SandboxEngine {
   }
 
   /** Waits for a slot and a worker, then hands the code over. */
-  async #startRun(job: SandboxJob, active: Active, signal: AbortSignal): Promise<Run> {
+  async #startRun(job: AccountJob, active: Active, signal: AbortSignal): Promise<Run> {
     const setup = await this.#ready();
     const late = AbortSignal.timeout(this.#options.waitMs ?? 30_000);
     const waiting = AbortSignal.any([signal, active.abort.signal, late]);
-    const place = this.#slots.acquire(waiting);
+    const place = this.#slots.acquire(job.accountId, waiting);
     if (place === undefined) throw busy();
     await place.catch((error: unknown) => {
       throw late.aborted ? busy() : error;
@@ -189,7 +186,7 @@ export class ProcessEngine implements SandboxEngine {
       active.run = new Run(worker, job, this.#runLimits(setup, this.#limits), signal);
       return active.run;
     } catch (error) {
-      this.#slots.release();
+      this.#slots.release(job.accountId);
       throw late.aborted ? busy() : error;
     }
   }
@@ -258,8 +255,7 @@ export class ProcessEngine implements SandboxEngine {
   #line(setup: Setup, language: SandboxLanguage): LaunchLine {
     const dataKb = Math.ceil((setup.baseDataMb + this.#limits.memoryMb[language]) * 1024);
     const cpuSeconds = START_CPU_SECONDS + Math.ceil(this.#limits.cpuMs / 1000);
-    const line = launchLine(language, setup.programs, setup.enclosure, { dataKb, cpuSeconds });
-    return this.#options.reshape?.(line) ?? line;
+    return launchLine(language, setup.programs, setup.enclosure, { dataKb, cpuSeconds });
   }
 
   #runLimits(setup: Setup, limits: ProcessLimits): RunLimits {

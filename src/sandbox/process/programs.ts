@@ -3,7 +3,6 @@ import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** Paths of the programs that run guests. */
 export interface Programs {
   /** Binary. */
   readonly deno: string;
@@ -21,11 +20,7 @@ const DENO_PACKAGES: Readonly<Record<string, string>> = {
   "darwin-arm64": "@deno/darwin-arm64",
 };
 
-/**
- * Finds the programs among the installed packages. Uses Deno's platform package, since its install script
- * may not have run.
- * @throws Error if Deno is not available for this platform or not installed
- */
+/** Finds the programs among the installed packages. @throws Error if Deno is not available or installed */
 export function findPrograms(platform = `${process.platform}-${process.arch}`): Programs {
   const name = DENO_PACKAGES[platform];
   if (name === undefined) {

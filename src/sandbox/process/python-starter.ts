@@ -6,16 +6,10 @@ type Start = Omit<WorkerStart, "input">;
 /** A memory image has about 7 MiB, compressed. */
 const MAX_IMAGE_BYTES = 33_554_432;
 
-/**
- * Failures to make or load an image before images are disabled. Single failures may come from a busy
- * machine.
- */
+/** Failures to make or load an image before images are disabled; a busy machine may cause one. */
 const MAX_FAILURES = 3;
 
-/**
- * Starts Python workers from a memory image of the first one, ten times faster. The image is kept in this
- * process, where nothing can replace it.
- */
+/** Starts Python workers from a memory image of the first, ten times faster, kept in this process. */
 export class PythonStarter {
   readonly #log: Log;
   #image: Promise<Buffer | undefined> | undefined;

@@ -15,7 +15,6 @@ export interface RunLimits extends ProcessLimits {
   readonly dataMb: Readonly<Record<SandboxLanguage, number>>;
 }
 
-/** One execution in one worker. */
 export class Run {
   readonly #worker: Worker;
   readonly #limits: RunLimits;
@@ -30,7 +29,6 @@ export class Run {
   /** Rejects with ToolgateError UNAVAILABLE if aborted. */
   readonly done: Promise<SandboxOutcome>;
 
-  /** Starts the execution. */
   constructor(worker: Worker, job: SandboxJob, limits: RunLimits, signal: AbortSignal) {
     this.#worker = worker;
     this.#limits = limits;
@@ -63,10 +61,7 @@ export class Run {
       .finally(() => signal.removeEventListener("abort", abort));
   }
 
-  /**
-   * Cancels the run.
-   * @returns false if it already ended or is being stopped
-   */
+  /** Cancels the run. @returns false if it already ended or is being stopped */
   cancel(): boolean {
     return this.#end("cancelled");
   }

@@ -29,10 +29,7 @@ class SelfTestError extends Error {
   override readonly name = "WallDown";
 }
 
-/**
- * Probes the isolation from inside with hostile code, and checks the kernel's view of a worker.
- * @throws Error naming each failed check and its remedy
- */
+/** Probes the isolation with hostile code and in the kernel's view. @throws Error naming failed checks */
 export async function selfTest(test: SelfTest): Promise<void> {
   const canary = await openCanaryPort();
   try {

@@ -36,10 +36,7 @@ const NEVER = new AbortController().signal;
 /** The user without privileges, "nobody" on most systems. */
 const NOBODY = 65_534;
 
-/**
- * Finds the programs and the strongest isolation on this machine.
- * @throws Error that names what is missing and the remedy
- */
+/** Finds the programs and the strongest isolation here. @throws Error naming what is missing */
 export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Promise<Setup> {
   if (process.platform !== "linux") {
     throw new Error(
@@ -93,10 +90,7 @@ function enclosures(isolation: Isolation, isRoot: boolean): readonly Enclosure[]
   return isolation === "process" ? alone : [...namespaces, ...alone];
 }
 
-/**
- * Runs `deno --version` with the launch line.
- * @returns the error; undefined if it works
- */
+/** Runs `deno --version` with the launch line. @returns the error; undefined if it works */
 async function launchProblem(line: LaunchLine): Promise<string | undefined> {
   const run = line.indexOf("run");
   const [command, ...args] = line;

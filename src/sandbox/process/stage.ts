@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { removeUnusedCopies, markCopyUsed } from "./program-copies.ts";
 import type { Programs } from "./programs.ts";
 
 /** Whether all users can read the file, or every file of the folder. */
@@ -23,11 +22,7 @@ async function isReachable(place: string): Promise<boolean> {
   return ((await stat(above)).mode & 0o001) !== 0 && (await isReachable(above));
 }
 
-/**
- * Returns programs an unprivileged user can read: the originals, or copies in a temporary folder, made once
- * per version. A checkout in root's home or under a strict umask is not readable.
- * @param throughFolders whether parent folders matter; inside bubblewrap they do not
- */
+/** Returns programs an unprivileged user can read: the originals, or a temporary copy per version. */
 export async function readablePrograms(programs: Programs, throughFolders: boolean): Promise<Programs> {
   const places = [programs.deno, programs.pyodide, programs.guest];
   const open = await Promise.all(
@@ -86,7 +81,6 @@ async function ownFolder(): Promise<string> {
   );
 }
 
-/** Hashes the sizes and times of the files. */
 async function versionOf(programs: Programs): Promise<string> {
   const hash = createHash("sha256");
   const note = async (place: string): Promise<void> => {
@@ -97,4 +91,52 @@ async function versionOf(programs: Programs): Promise<string> {
   };
   for (const place of [programs.deno, programs.pyodide, programs.guest]) await note(place);
   return hash.digest("hex").slice(0, 16);
+}
+
+/** A version, or a file that belongs to one. */
+const ENTRY = /^(?<version>[0-9a-f]{16})(?:\.(?:used-by-(?<pid>\d+)|[0-9a-f]{12}))?$/;
+
+/** Recent copies are kept: one may be unfinished, or used by a container that shares the folder. */
+const YOUNG_MS = 3_600_000;
+
+/** Marks a version as used by this process, so that others do not delete it. */
+export async function markCopyUsed(folder: string, version: string): Promise<void> {
+  await writeFile(path.join(folder, `${version}.used-by-${process.pid}`), "");
+}
+
+/** Deletes unused versions, unfinished copies and marks of dead processes. */
+export async function removeUnusedCopies(folder: string, now: number): Promise<void> {
+  const entries = (await readdir(folder)).flatMap((name) => {
+    const { version, pid } = ENTRY.exec(name)?.groups ?? {};
+    return version === undefined ? [] : [{ place: path.join(folder, name), name, version, pid }];
+  });
+  const used = new Set<string>();
+  for (const { place, version, pid } of entries) {
+    if (pid === undefined) continue;
+    if (isAlive(Number(pid))) used.add(version);
+    else await rm(place, { force: true });
+  }
+  for (const { place, name, version, pid } of entries) {
+    if (pid !== undefined || (name === version && used.has(version))) continue;
+    const found = await lstat(place).catch(() => undefined);
+    if (found === undefined || now - found.ctimeMs < YOUNG_MS) continue;
+    // Rename first, so that no program starts from a partly deleted copy.
+    const away = path.join(folder, `${version}.000000000000`);
+    const isMoved =
+      name === version &&
+      (await rename(place, away)
+        .then(() => true)
+        .catch(() => false));
+    await rm(isMoved ? away : place, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM means that it belongs to another user, but is alive.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }

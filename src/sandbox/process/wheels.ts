@@ -18,10 +18,7 @@ const WHEEL = /^(?<name>[^-]+)-(?<version>[^-]+)(?:-\d[^-]*)?-[^-]+-(?<abi>[^-]+
 
 const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-/**
- * Finds the wheels of a folder, sorted by name.
- * @throws Error naming a file that is not pure Python, not pinned, or changed
- */
+/** Finds wheels, by name. @throws Error naming one that is not pure Python, not pinned, or changed */
 export async function findWheels(folder: string): Promise<readonly Wheel[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".whl")).sort();
   const pins = await pinsOf(folder);
@@ -51,10 +48,7 @@ export async function findWheels(folder: string): Promise<readonly Wheel[]> {
   return wheels;
 }
 
-/**
- * Reads the wheels for one worker.
- * @throws Error if one has changed since
- */
+/** Reads the wheels for one worker. @throws Error if one has changed since */
 export async function readWheels(folder: string, wheels: readonly Wheel[]): Promise<Buffer[]> {
   return await Promise.all(
     wheels.map(async ({ file, sha256 }) => {

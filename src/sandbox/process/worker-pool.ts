@@ -27,7 +27,6 @@ export class WorkerPool {
   readonly #idle: Worker[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #starting = new Set<Promise<void>>();
-  /** How many of them were started for a waiting caller. */
   #urgent = 0;
   readonly #end = new AbortController();
   #wanted = false;
@@ -37,7 +36,6 @@ export class WorkerPool {
     this.#options = options;
   }
 
-  /** Starts the idle workers. */
   warm(): void {
     this.#wanted = true;
     this.#touch();

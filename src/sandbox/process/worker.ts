@@ -47,10 +47,7 @@ export class Worker {
     this.leaf = leaf;
   }
 
-  /**
-   * Starts a worker.
-   * @throws Error with its output if it exits early or is not ready in time
-   */
+  /** Starts a worker. @throws Error with its output if it exits early or is not ready in time */
   static async start({
     language,
     line,

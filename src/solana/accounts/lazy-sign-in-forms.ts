@@ -1,4 +1,4 @@
-import type { SignInForms } from "../../app/accounts/sign-in-forms.ts";
+import type { SignInForms } from "../../app/accounts/sign-in.ts";
 
 // Not cached: modules load once anyway, and a failed load can be retried.
 const open = async (): Promise<SignInForms> => (await import("./sign-in-forms.ts")).signInForms;

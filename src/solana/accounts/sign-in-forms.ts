@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { createSignInMessageText } from "@solana/wallet-standard-util";
 import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
-import type { SignedText, SignInForms } from "../../app/accounts/sign-in-forms.ts";
-import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_V2_PROGRAM } from "../core/addresses.ts";
+import type { SignedText, SignInForms } from "../../app/accounts/sign-in.ts";
+import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_V2_PROGRAM } from "../core/treasury.ts";
 
 /** Used as the recent blockhash, and the hash of no block: the transaction can never be submitted. */
 const NO_BLOCK = base58.encode(
@@ -15,7 +15,6 @@ const HARMLESS: ReadonlySet<string> = new Set([COMPUTE_BUDGET_PROGRAM, LIGHTHOUS
 
 type Message = VersionedTransaction["message"];
 
-/** The two forms that wallets sign for a sign-in. */
 export const signInForms: SignInForms = {
   textOf: async (input, address) => createSignInMessageText({ ...input, address }),
 

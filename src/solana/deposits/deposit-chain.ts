@@ -1,19 +1,18 @@
 import { z } from "zod";
-import type { DepositChain } from "../../app/deposits/deposit-chain.ts";
+import type { DepositChain } from "../../app/deposits/deposits.ts";
 import { parseSignature } from "../../domain/core/base58.ts";
 import type { Candidate, TransactionEffect, Stage } from "../../domain/deposits/deposit.ts";
 import type { Endpoint, RpcRequest } from "../rpc/endpoint.ts";
-import { printable } from "../core/printable.ts";
+import { printable } from "../core/treasury.ts";
 import { RpcError, RpcFailure } from "../rpc/rpc-failure.ts";
 import { unavailable, type SolanaRpc } from "../rpc/rpc.ts";
-import { readOutcomes, type SignatureOutcome } from "../transactions/signature-status.ts";
+import { readOutcomes, transactionFailure } from "../transactions/transaction-failure.ts";
+import type { SignatureOutcome } from "../transactions/transaction-failure.ts";
 import type { EvidenceRules } from "../transactions/transaction-evidence.ts";
-import { transactionFailure } from "../transactions/transaction-failure.ts";
 import { transactionErrorSchema } from "../transactions/transaction-json.ts";
 import { transactionRequest } from "../transactions/transaction-reader.ts";
 import { readMovement } from "../treasury/treasury-movement.ts";
 
-/** Options of SolanaDeposits. */
 export interface SolanaDepositsOptions extends EvidenceRules {
   /** Shared with payment verification, so that each endpoint has one circuit breaker. */
   readonly rpc: SolanaRpc;

@@ -1,7 +1,7 @@
 import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { PublicKey, TransactionInstruction } from "@solana/web3.js";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "../core/addresses.ts";
+import { MEMO_V2_PROGRAM, USDC_DECIMALS, USDC_MINT } from "../core/treasury.ts";
 
 /** A payment as requested by payment instructions (specification 2.3). */
 export interface PaymentOrder {

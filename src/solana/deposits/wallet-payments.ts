@@ -1,18 +1,16 @@
 import { ComputeBudgetProgram, PublicKey, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { z } from "zod";
-import type { WalletPayment, WalletPayments } from "../../app/deposits/wallet-payments.ts";
+import type { WalletPayment, WalletPayments } from "../../app/deposits/deposits.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
-import { USDC_MINT } from "../core/addresses.ts";
+import { USDC_MINT, printable, type Treasury } from "../core/treasury.ts";
 import { paymentInstructions } from "./payment-instructions.ts";
-import { printable } from "../core/printable.ts";
 import { lamportsRequest, latestRequest, preflightRequest } from "../payments/relay-requests.ts";
 import { RpcError, RpcFailure, type RpcFailureKind } from "../rpc/rpc-failure.ts";
 import { unavailable, type SolanaRpc } from "../rpc/rpc.ts";
 import { transactionFailure } from "../transactions/transaction-failure.ts";
-import type { Treasury } from "../core/treasury.ts";
 
 /** Compute units: enough for a transfer, a memo and the instructions that wallets add. */
 const UNITS = 80_000;

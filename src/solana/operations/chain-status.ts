@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ChainStatus, ChainMonitor, EndpointStatus } from "../../app/operations/chain-monitor.ts";
+import type { ChainStatus, ChainMonitor, EndpointStatus } from "../../app/operations/operations-queries.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Endpoint, RpcRequest } from "../rpc/endpoint.ts";
 import { lamportsRequest } from "../payments/relay-requests.ts";

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { MAINNET_GENESIS_HASH, TOKEN_PROGRAM, USDC_DECIMALS } from "../core/addresses.ts";
-import type { Endpoint } from "../rpc/endpoint.ts";
-import { printable } from "../core/printable.ts";
-import { RpcError, RpcFailure } from "../rpc/rpc-failure.ts";
-import type { SolanaRpc } from "../rpc/rpc.ts";
-import { readMint, readTokenAccount } from "../transactions/token-layouts.ts";
+import { MAINNET_GENESIS_HASH, TOKEN_PROGRAM, USDC_DECIMALS, printable } from "../core/treasury.ts";
 import type { Treasury } from "../core/treasury.ts";
+import type { Endpoint } from "../rpc/endpoint.ts";
+import { RpcError, RpcFailure, MalformedAnswer } from "../rpc/rpc-failure.ts";
+import type { SolanaRpc } from "../rpc/rpc.ts";
+import { base58 } from "@scure/base";
 
 /** Why payments cannot be verified through an endpoint. */
 export interface ChainProblem {
@@ -18,7 +17,6 @@ export interface ChainProblem {
     | "NO_TREASURY_ACCOUNT"
     | "TREASURY_ACCOUNT_UNFIT"
     | "WRONG_MINT";
-  /** The problem and its remedy. */
   readonly problem: string;
 }
 
@@ -50,7 +48,6 @@ export async function checkChain(
 /** Hosts of a local chain, as in development. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 
-/** Returns advice about the endpoints. */
 export function adviseOnEndpoints({ endpoints: [first, ...others] }: SolanaRpc): string[] {
   if (!first || others.length > 0 || LOOPBACK.test(first.host)) return [];
   return [
@@ -177,4 +174,46 @@ function accountProblems(account: AccountJson, treasury: Treasury): Problem[] {
 /** Untrusted text that should be 32 bytes in base58. */
 function untrusted(text: string): string {
   return printable(text.slice(0, 44));
+}
+
+/** A mint in the SPL Token program's layout. */
+interface Mint {
+  readonly decimals: number;
+  readonly isInitialized: boolean;
+}
+
+/** A token account in the SPL Token program's layout. */
+interface TokenAccount {
+  /** base58 */
+  readonly mint: string;
+  /** base58 */
+  readonly owner: string;
+  readonly state: "uninitialized" | "initialized" | "frozen" | "unknown";
+}
+
+/** Sizes in bytes. */
+const [MINT_SIZE, ACCOUNT_SIZE] = [82, 165];
+
+/** Account states by their number. */
+const STATES = ["uninitialized", "initialized", "frozen"] as const;
+
+/** @throws MalformedAnswer for bytes that are not a mint */
+function readMint(bytes: Buffer): Mint {
+  requireSize(bytes, MINT_SIZE);
+  return { decimals: bytes.readUInt8(44), isInitialized: bytes.readUInt8(45) === 1 };
+}
+
+/** @throws MalformedAnswer for bytes that are not a token account */
+function readTokenAccount(bytes: Buffer): TokenAccount {
+  requireSize(bytes, ACCOUNT_SIZE);
+  return {
+    mint: base58.encode(bytes.subarray(0, 32)),
+    owner: base58.encode(bytes.subarray(32, 64)),
+    state: STATES[bytes.readUInt8(108)] ?? "unknown",
+  };
+}
+
+function requireSize(bytes: Buffer, size: number): void {
+  if (bytes.length !== size)
+    throw new MalformedAnswer(`an account has ${bytes.length} bytes instead of ${size}`);
 }

@@ -1,4 +1,4 @@
-import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../../app/payments/payment-verifier.ts";
+import type { PaymentVerifier, PaymentVerdict, PaymentQuery } from "../../app/payments/payment-methods.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
@@ -7,13 +7,12 @@ import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import type { Metrics } from "../../app/operations/metrics.ts";
 import type { Log } from "../../domain/core/log.ts";
-import { RefusalCache } from "./refusal-cache.ts";
 import { SolanaRpc } from "../rpc/rpc.ts";
 import { StatusPoller, type Wait } from "./status-poller.ts";
 import { TransactionReader, type Finding } from "../transactions/transaction-reader.ts";
 import { treasuryOf, type Treasury } from "../core/treasury.ts";
+import type { Refusal } from "../transactions/refusal.ts";
 
-/** Options of openChain. */
 export interface ChainOptions {
   /** SOLANA_RPC_URLS, in the order of use. */
   readonly urls: readonly string[];
@@ -49,7 +48,6 @@ export function openChain(options: ChainOptions): SolanaChain {
 
 type Rules = Pick<ChainOptions, "memoPrefix" | "waitMs" | "finalizedAbove" | "clock" | "log">;
 
-/** Verifies payments on Solana. */
 export class SolanaChain implements PaymentVerifier {
   readonly rpc: SolanaRpc;
   readonly treasury: Treasury;
@@ -92,7 +90,6 @@ export class SolanaChain implements PaymentVerifier {
     return this.#requireFinality(finding, { ...query, commitment: "finalized", patience });
   }
 
-  /** Ends all waiting. */
   close(): void {
     this.#poller.close();
   }
@@ -162,9 +159,7 @@ export class SolanaChain implements PaymentVerifier {
       "UNAVAILABLE",
       "the Solana network's answers contradict each other; nothing was consumed, repeat the call with " +
         "the same proof",
-      {
-        retryAfterSeconds: 5,
-      },
+      { retryAfterSeconds: 5 },
     );
   }
 }
@@ -173,4 +168,32 @@ function samePayment({ evidence: one }: Finding, { evidence: other }: Finding): 
   return (
     one.kind === "paid" && other.kind === "paid" && one.amount === other.amount && one.memo === other.memo
   );
+}
+
+const CAPACITY = 10_000;
+/** Lifetime of a cached refusal, ms: a failed transaction may be dropped with its fork and then succeed. */
+const LIFETIME_MS = 30_000;
+
+/** Caches refused transactions by signature: repeating a bad proof costs no RPC request. */
+export class RefusalCache {
+  readonly #refusals = new Map<string, { refusal: Refusal; until: number }>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(txSignature: string): Refusal | undefined {
+    const known = this.#refusals.get(txSignature);
+    return known && known.until > this.#clock.now() ? known.refusal : undefined;
+  }
+
+  /** Evicts the oldest entry when full. */
+  set(txSignature: string, refusal: Refusal): void {
+    this.#refusals.delete(txSignature);
+    this.#refusals.set(txSignature, { refusal, until: this.#clock.now() + LIFETIME_MS });
+    if (this.#refusals.size <= CAPACITY) return;
+    const [oldest] = this.#refusals.keys();
+    if (oldest !== undefined) this.#refusals.delete(oldest);
+  }
 }

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import type { RecentBlockhash, RelayChain } from "../../app/payments/gasless/relay-chain.ts";
+import type { RelayChain, RecentBlockhash } from "../../app/payments/gasless/relay-port.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { printable } from "../core/printable.ts";
-import { outcomeAt } from "./relay-outcome.ts";
+import { printable } from "../core/treasury.ts";
 import {
   heightRequest,
   lamportsRequest,
@@ -14,13 +13,12 @@ import {
 } from "./relay-requests.ts";
 import { MalformedAnswer, RpcError, RpcFailure } from "../rpc/rpc-failure.ts";
 import { unavailable, type SolanaRpc } from "../rpc/rpc.ts";
-import { transactionFailure } from "../transactions/transaction-failure.ts";
+import { transactionFailure, hasReached, readOutcomes } from "../transactions/transaction-failure.ts";
 
 const errorDataSchema = z.object({ err: z.unknown() });
 
 type Outcome = Awaited<ReturnType<RelayChain["outcome"]>>;
 
-/** Solana requests of the gasless relay. */
 export class SolanaRelayChain implements RelayChain {
   readonly #rpc: SolanaRpc;
 
@@ -173,4 +171,40 @@ function feePayerEmpty(reason: string): ToolgateError {
       "your own or try again later",
     { retryAfterSeconds: 60, cause: new Error(`the fee payer: ${reason}`) },
   );
+}
+
+/**
+ * Blocks past a transaction's last valid block before its absence counts: it can no longer land, and nodes
+ * had time to index it.
+ */
+const MARGIN_BLOCKS = 10n;
+
+type Query = Parameters<RelayChain["outcome"]>[0];
+/**
+ * One endpoint's report on a transaction. @throws RpcFailure or RpcError if it fails; the signal's reason on
+ * abort
+ */
+async function outcomeAt(endpoint: Endpoint, query: Query): Promise<Outcome> {
+  const status = await statusAt(endpoint, query);
+  if (status !== "absent") return status;
+  const height = await endpoint.ask(heightRequest("finalized", query.signal));
+  if (height <= query.lastValidBlockHeight + MARGIN_BLOCKS) return { kind: "absent", expired: false };
+  // It may have landed between the two requests.
+  const again = await statusAt(endpoint, query);
+  return again === "absent" ? { kind: "absent", expired: true } : again;
+}
+
+async function statusAt(endpoint: Endpoint, { txSignature, signal }: Query): Promise<Outcome | "absent"> {
+  const { outcomes } = await endpoint.ask({
+    method: "getSignatureStatuses",
+    params: [[txSignature], { searchTransactionHistory: true }],
+    read: (answer) => readOutcomes(answer, 1),
+    signal,
+  });
+  const [status] = outcomes;
+  if (!status) return "absent";
+  // Seen, but its fork may still be dropped.
+  if (!hasReached(status, "confirmed")) return { kind: "absent", expired: false };
+  if (status.err === null) return { kind: "confirmed" };
+  return { kind: "failed", reason: printable(transactionFailure(status.err).reason) };
 }

@@ -1,6 +1,6 @@
 import { base58 } from "@scure/base";
 import { z } from "zod";
-import type { RecentBlockhash } from "../../app/payments/gasless/relay-chain.ts";
+import type { RecentBlockhash } from "../../app/payments/gasless/relay-port.ts";
 import type { RpcRequest } from "../rpc/endpoint.ts";
 import { MalformedAnswer } from "../rpc/rpc-failure.ts";
 import { transactionErrorSchema } from "../transactions/transaction-json.ts";
@@ -32,7 +32,6 @@ export function lamportsRequest(address: string, signal: AbortSignal): RpcReques
   };
 }
 
-/** Requests whether a blockhash is still valid. */
 export function validRequest(blockhash: string, signal: AbortSignal): RpcRequest<boolean> {
   return {
     method: "isBlockhashValid",
@@ -42,7 +41,6 @@ export function validRequest(blockhash: string, signal: AbortSignal): RpcRequest
   };
 }
 
-/** Requests the block height. */
 export function heightRequest(
   commitment: "processed" | "finalized",
   signal: AbortSignal,

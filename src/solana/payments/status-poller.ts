@@ -2,14 +2,9 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { SolanaRpc } from "../rpc/rpc.ts";
-import {
-  hasReached,
-  readStatuses,
-  type Commitment,
-  type SignatureStatus,
-} from "../transactions/signature-status.ts";
+import { hasReached, readStatuses } from "../transactions/transaction-failure.ts";
+import type { Commitment, SignatureStatus } from "../transactions/transaction-failure.ts";
 
-/** A wait for one transaction. */
 export interface Wait {
   readonly txSignature: string;
   readonly commitment: Commitment;
@@ -19,7 +14,6 @@ export interface Wait {
   readonly patience: AbortSignal;
 }
 
-/** An endpoint that has seen the transaction. */
 export interface SeenStatus {
   readonly endpoint: Endpoint;
   readonly finalized: boolean;
@@ -79,7 +73,6 @@ export class StatusPoller {
     }
   }
 
-  /** Ends all waiting. */
   close(): void {
     this.#closing.abort();
     for (const waiter of this.#waiters) waiter.resolve(undefined);

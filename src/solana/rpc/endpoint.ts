@@ -3,11 +3,9 @@ import type { Clock } from "../../domain/core/clock.ts";
 import type { SpanAttributes, Tracer } from "../../domain/core/span.ts";
 import type { JsonValue } from "../../domain/core/json.ts";
 import { CircuitBreaker } from "../../domain/core/circuit-breaker.ts";
-import type { EndpointUrl } from "./endpoint-url.ts";
-import { HttpPost, type HttpAnswer } from "./http-post.ts";
-import { openResponse } from "./json-rpc.ts";
+import { type EndpointUrl, HttpPost, type HttpAnswer } from "./http-post.ts";
+import { openResponse, malformation, RpcError, RpcFailure } from "./rpc-failure.ts";
 import type { Log } from "../../domain/core/log.ts";
-import { malformation, RpcError, RpcFailure } from "./rpc-failure.ts";
 
 /** One JSON-RPC request and how to read its result. */
 export interface RpcRequest<Result> {
@@ -24,7 +22,6 @@ export interface RpcRequest<Result> {
   readonly signal: AbortSignal;
 }
 
-/** Dependencies and limits of an endpoint. */
 export interface EndpointOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -67,7 +64,6 @@ export class Endpoint {
     return this.#breaker.waitMs;
   }
 
-  /** Whether the endpoint requested a pause. */
   get paused(): boolean {
     return this.#breaker.paused;
   }

@@ -1,12 +1,7 @@
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type ClientRequest,
-  type IncomingMessage,
-} from "node:http";
+import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { ChunkBuffer } from "../../domain/core/chunk-buffer.ts";
-import type { EndpointUrl } from "./endpoint-url.ts";
 import { MalformedAnswer, RpcFailure, type RpcFailureKind } from "./rpc-failure.ts";
 
 /** A response. Only status 200 has a body. */
@@ -16,8 +11,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** Options of one exchange. */
-export interface Posting {
+interface Posting {
   readonly body: string;
   /** Maximum response size, bytes. */
   readonly longest: number;
@@ -159,4 +153,33 @@ function isRedirect({ statusCode = 0, headers }: IncomingMessage): boolean {
 /** Returns only the code of a network error: messages can hold addresses. */
 function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "network error";
+}
+
+/** A parsed RPC URL; its path, query and user may be secret and are never logged. */
+export interface EndpointUrl {
+  /** Host and port, the only part in errors and logs. */
+  readonly host: string;
+  /** Request URL without user and password. */
+  readonly address: string;
+  /** Basic credentials that the URL carried (RFC 7617). */
+  readonly authorization: string | undefined;
+}
+
+/**
+ * Parses one entry of SOLANA_RPC_URLS.
+ * @param position 1-based, for the error: the text may hold a secret
+ * @throws TypeError unless it is an http(s) URL
+ */
+export function parseEndpointUrl(text: string, position: number): EndpointUrl {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new TypeError(`SOLANA_RPC_URLS: entry ${position} is not an http or https URL`);
+  }
+  const { username, password, host } = url;
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  url.username = "";
+  url.password = "";
+  const authorization =
+    username === "" && password === "" ? undefined : `Basic ${Buffer.from(credentials).toString("base64")}`;
+  return { host, address: url.href, authorization };
 }

@@ -1,9 +1,8 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Endpoint, type EndpointOptions, type RpcRequest } from "./endpoint.ts";
-import { parseEndpointUrl } from "./endpoint-url.ts";
+import { parseEndpointUrl } from "./http-post.ts";
 import { RpcError, RpcFailure } from "./rpc-failure.ts";
 
-/** A result and its endpoint. */
 export interface Answer<Result> {
   readonly result: Result;
   readonly endpoint: Endpoint;
@@ -85,9 +84,6 @@ export function unavailable(failures: readonly Error[], order: readonly Endpoint
   return new ToolgateError(
     "UNAVAILABLE",
     "the Solana network cannot be asked right now; nothing was consumed, repeat the call with the same proof",
-    {
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
-      cause,
-    },
+    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)), cause },
   );
 }

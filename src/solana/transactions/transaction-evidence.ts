@@ -1,22 +1,18 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { accountKeysOf } from "./account-keys.ts";
-import { paymentMemo } from "./payment-memo.ts";
+import { accountKeysOf } from "./transaction-json.ts";
+import { paymentMemo, blockTimeOf, openTransaction } from "./payment-memo.ts";
 import * as refusal from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";
 import { MalformedAnswer } from "../rpc/rpc-failure.ts";
-import { payerOf, transfersInto, type TokenTransfer } from "./token-transfers.ts";
-import { blockTimeOf, openTransaction } from "./transaction-opening.ts";
+import { payerOf, transfersInto, type TokenTransfer, treasuryGain } from "./token-transfers.ts";
 import type { Treasury } from "../core/treasury.ts";
-import { treasuryGain } from "./treasury-gain.ts";
 
-/** Rules for verifying a transaction. */
 export interface EvidenceRules {
   readonly treasury: Treasury;
   /** MEMO_PREFIX. */
   readonly memoPrefix: string;
 }
 
-/** A payment to the treasury on the chain. */
 export interface Payment {
   readonly kind: "paid";
   /** Amount the treasury received, micro-USD. */
@@ -31,8 +27,7 @@ export interface Payment {
 
 /**
  * Verifies a `getTransaction` result (`encoding: "json"`), in this order: requested transaction, success,
- * known accounts,
- * USDC gained by the treasury, transfers that explain the gain, exactly one memo of ours.
+ * known accounts, USDC gained by the treasury, transfers that explain the gain, exactly one memo of ours.
  * @param txSignature the requested signature
  * @throws ZodError or MalformedAnswer for an incomplete or contradictory result: try another endpoint
  */

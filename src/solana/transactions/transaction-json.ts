@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { base58 } from "@scure/base";
+import { MalformedAnswer } from "../rpc/rpc-failure.ts";
 
 /** Index of an account among the transaction's keys. */
 const accountIndex = z.int().nonnegative();
@@ -57,7 +59,6 @@ export const transactionSchema = z.object({
   meta: meta.nullable(),
 });
 
-/** A transaction as returned by the RPC. */
 export type TransactionJson = z.infer<typeof transactionSchema>;
 /** Its outcome. */
 export type TransactionMeta = z.infer<typeof meta>;
@@ -65,3 +66,61 @@ export type TransactionMeta = z.infer<typeof meta>;
 export type InstructionJson = z.infer<typeof instruction>;
 /** One token account's balance before or after the transaction. */
 export type TokenBalanceJson = z.infer<typeof tokenBalance>;
+
+/** The accounts of a transaction, in the order that instructions and balances refer to. */
+export class AccountKeys {
+  readonly #keys: readonly string[];
+
+  constructor(keys: readonly string[]) {
+    this.#keys = keys;
+  }
+
+  /** @throws MalformedAnswer for an index without an account */
+  at(index: number): string {
+    const key = this.#keys[index];
+    if (key === undefined)
+      throw new MalformedAnswer(`account ${index} is not among the transaction's ${this.#keys.length}`);
+    return key;
+  }
+
+  /**
+   * Returns the index of an account; undefined if the transaction does not name it.
+   * @throws MalformedAnswer if it names it twice, which the chain forbids
+   */
+  find(key: string): number | undefined {
+    const index = this.#keys.indexOf(key);
+    if (index !== this.#keys.lastIndexOf(key)) throw new MalformedAnswer("an account is listed twice");
+    return index === -1 ? undefined : index;
+  }
+}
+
+/**
+ * Lists the accounts: those of the message, then those looked up in address tables, writable ones first.
+ * @throws MalformedAnswer if the number of looked-up addresses is wrong, since every later index would be off
+ */
+export function accountKeysOf(
+  { transaction: { message } }: TransactionJson,
+  meta: TransactionMeta,
+): AccountKeys {
+  const lookups = message.addressTableLookups ?? [];
+  const writable = meta.loadedAddresses?.writable ?? [];
+  const readonly = meta.loadedAddresses?.readonly ?? [];
+  const asked = { writable: 0, readonly: 0 };
+  for (const lookup of lookups) {
+    asked.writable += lookup.writableIndexes.length;
+    asked.readonly += lookup.readonlyIndexes.length;
+  }
+  if (asked.writable !== writable.length || asked.readonly !== readonly.length) {
+    throw new MalformedAnswer("loadedAddresses does not match the message's address table lookups");
+  }
+  return new AccountKeys([...message.accountKeys, ...writable, ...readonly]);
+}
+
+/** Decodes an instruction's data. @throws MalformedAnswer unless it is base58 */
+export function instructionData(text: string): Uint8Array {
+  try {
+    return base58.decode(text);
+  } catch {
+    throw new MalformedAnswer("an instruction's data is not base58");
+  }
+}

@@ -1,25 +1,21 @@
 import type { Endpoint, RpcRequest } from "../rpc/endpoint.ts";
-import { UNSUPPORTED_TRANSACTION_VERSION } from "../rpc/json-rpc.ts";
+import { UNSUPPORTED_TRANSACTION_VERSION, RpcError } from "../rpc/rpc-failure.ts";
 import * as refusal from "./refusal.ts";
 import type { Refusal } from "./refusal.ts";
-import { RpcError } from "../rpc/rpc-failure.ts";
 import type { SolanaRpc } from "../rpc/rpc.ts";
-import type { Commitment } from "./signature-status.ts";
+import type { Commitment } from "./transaction-failure.ts";
 import { judgeTransaction, type EvidenceRules, type Payment } from "./transaction-evidence.ts";
 
-/** A transaction and the required commitment. */
 export interface TransactionQuery {
   readonly txSignature: string;
   readonly commitment: Commitment;
   readonly signal: AbortSignal;
 }
 
-/** A verified transaction. */
 export interface Finding {
   readonly evidence: Payment | Refusal;
   /** Its endpoint; undefined for a transaction that no endpoint returns. */
   readonly endpoint: Endpoint | undefined;
-  /** Whether it is finalized. */
   readonly finalized: boolean;
 }
 

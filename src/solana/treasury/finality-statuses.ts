@@ -1,12 +1,14 @@
-import type { FinalityStatus, UnfinalizedPayment } from "../../app/treasury/treasury-chain.ts";
+import type { Log } from "../../domain/core/log.ts";
+import type { FinalityStatus, UnfinalizedPayment } from "../../app/treasury/treasury-ledger.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { requestReport, type PaymentReport } from "./payment-report.ts";
 import { RpcError, RpcFailure } from "../rpc/rpc-failure.ts";
-import { unavailable } from "../rpc/rpc.ts";
+import { unavailable, type SolanaRpc } from "../rpc/rpc.ts";
+import type { EvidenceRules } from "../transactions/transaction-evidence.ts";
 import { transactionRequest, type TransactionQuery } from "../transactions/transaction-reader.ts";
-import { openTransaction } from "../transactions/transaction-opening.ts";
-import type { SolanaTreasuryOptions } from "./treasury-chain.ts";
+import { openTransaction } from "../transactions/payment-memo.ts";
 import { readMovement } from "./treasury-movement.ts";
+import { z } from "zod";
+import { readOutcomes, type SignatureOutcome } from "../transactions/transaction-failure.ts";
 
 /** Maximum signatures of one `getSignatureStatuses` request. */
 const BATCH = 256;
@@ -14,9 +16,8 @@ const BATCH = 256;
 const AT_ONCE = 8;
 /**
  * Slots past a payment before an endpoint's ignorance of it counts. A blockhash lives 150 blocks, and 600
- * slots hold 150
- * blocks even if three of four slots are skipped. A durable-nonce transaction that lands later is found as a
- * new movement.
+ * slots hold 150 blocks even if three of four slots are skipped. A durable-nonce transaction that lands later
+ * is found as a new movement.
  */
 const SAFE_SLOTS = 600n;
 
@@ -25,9 +26,9 @@ const SAFE_SLOTS = 600n;
  * A payment is reversed only if all configured endpoints agree.
  */
 export class FinalityStatuses {
-  readonly #options: SolanaTreasuryOptions;
+  readonly #options: EvidenceRules & { readonly rpc: SolanaRpc; readonly log: Log };
 
-  constructor(options: SolanaTreasuryOptions) {
+  constructor(options: EvidenceRules & { readonly rpc: SolanaRpc; readonly log: Log }) {
     this.#options = options;
   }
 
@@ -46,7 +47,6 @@ export class FinalityStatuses {
     return statuses;
   }
 
-  /** Reports of the endpoints that respond. */
   async #reports(payments: readonly UnfinalizedPayment[], signal: AbortSignal): Promise<PaymentReport[]> {
     const { endpoints } = this.#options.rpc;
     const signatures = payments.map(({ reference: txSignature }) => txSignature);
@@ -153,4 +153,35 @@ function failureOf(error: unknown, signal: AbortSignal): Error {
 
 function isFinalized(outcome: PaymentReport["outcomes"][number] | undefined): boolean {
   return outcome?.confirmationStatus === "finalized";
+}
+
+interface PaymentReport {
+  readonly endpoint: Endpoint;
+  /** Finalized slot that the endpoint had certainly reached. */
+  readonly finalizedSlot: bigint;
+  /** In the order of the signatures; null: unknown signature. */
+  readonly outcomes: readonly SignatureOutcome[];
+}
+
+/** Requests a report. @throws RpcFailure or RpcError if the endpoint fails; the signal's reason on abort */
+async function requestReport(
+  endpoint: Endpoint,
+  signatures: readonly string[],
+  signal: AbortSignal,
+): Promise<PaymentReport> {
+  // Reads the slot first: the statuses are at least as recent.
+  const reached = await endpoint.ask({
+    method: "getSlot",
+    params: [{ commitment: "finalized" }],
+    read: (result) => BigInt(z.int().nonnegative().parse(result)),
+    signal,
+  });
+  const { slot, outcomes } = await endpoint.ask({
+    method: "getSignatureStatuses",
+    params: [[...signatures], { searchTransactionHistory: true }],
+    read: (result) => readOutcomes(result, signatures.length),
+    signal,
+  });
+  // One address may hide several nodes, and a lagging one may have returned the statuses.
+  return { endpoint, finalizedSlot: slot < reached ? slot : reached, outcomes };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HistoryEntry, HistoryQuery } from "../../app/treasury/treasury-chain.ts";
+import type { HistoryEntry, HistoryQuery } from "../../app/treasury/treasury-ledger.ts";
 import { parseSignature } from "../../domain/core/base58.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import { MalformedAnswer, RpcFailure } from "../rpc/rpc-failure.ts";

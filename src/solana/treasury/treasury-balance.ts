@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { RpcRequest } from "../rpc/endpoint.ts";
 import type { SolanaRpc } from "../rpc/rpc.ts";
-import type { Commitment } from "../transactions/signature-status.ts";
+import type { Commitment } from "../transactions/transaction-failure.ts";
 import type { Treasury } from "../core/treasury.ts";
 
 const balanceSchema = z.object({ value: z.object({ amount: z.string().regex(/^\d{1,20}$/) }) });

@@ -1,18 +1,12 @@
-import type { Movement } from "../../app/treasury/treasury-chain.ts";
+import type { Movement } from "../../app/treasury/treasury-ledger.ts";
 import { parseMemo } from "../../domain/payments/memo.ts";
-import { accountKeysOf } from "../transactions/account-keys.ts";
-import { TOKEN_PROGRAM } from "../core/addresses.ts";
-import { memoTexts } from "../transactions/payment-memo.ts";
-import { printable } from "../core/printable.ts";
+import { accountKeysOf, type TokenBalanceJson } from "../transactions/transaction-json.ts";
+import { TOKEN_PROGRAM, printable, type Treasury } from "../core/treasury.ts";
+import { memoTexts, blockTimeOf, openTransaction } from "../transactions/payment-memo.ts";
 import { MalformedAnswer } from "../rpc/rpc-failure.ts";
-import { payerOf, transfersInto } from "../transactions/token-transfers.ts";
+import { payerOf, transfersInto, amountOf, treasuryBalances } from "../transactions/token-transfers.ts";
 import type { EvidenceRules } from "../transactions/transaction-evidence.ts";
-import type { TokenBalanceJson } from "../transactions/transaction-json.ts";
-import { blockTimeOf, openTransaction } from "../transactions/transaction-opening.ts";
-import type { Treasury } from "../core/treasury.ts";
-import { amountOf, treasuryBalances } from "../transactions/treasury-gain.ts";
 
-/** A movement and the outcome of its transaction. */
 export interface MovementReading {
   readonly movement: Movement;
   readonly failed: boolean;

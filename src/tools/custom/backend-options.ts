@@ -1,9 +1,7 @@
 import type { Guard } from "../../outbound/address-guard.ts";
 import type { SettingFiles } from "./setting-file.ts";
 
-/** Options common to all backends. */
 export interface BackendOptions<Section> {
-  /** The tool's name, for error messages. */
   readonly tool: string;
   /** The operator's settings with absolute paths. */
   readonly section: Section;

@@ -8,10 +8,7 @@ interface Shared {
   users: number;
 }
 
-/**
- * Backends that several versions of the configuration use. A tool whose price alone changes keeps its
- * connections and its description; a backend closes when no version uses it any more.
- */
+/** Shares backends between configuration versions; closes those that no version uses any more. */
 export class BackendPool {
   readonly #make: MakeBackend;
   readonly #open = new Map<string, Shared>();

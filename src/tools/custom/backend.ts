@@ -7,14 +7,10 @@ export interface BackendDescription {
   readonly description: string | undefined;
   /** Object schema of the parameters (JSON Schema 2020-12). Every `$ref` points inside it. */
   readonly inputSchema: JsonObject;
-  /**
-   * Resolves a field of a gRPC response to the members of the result. Undefined for other servers.
-   * @throws Error with a message for the operator if there is no such field
-   */
+  /** Resolves a field of a gRPC response; undefined for other servers. @throws Error for the operator */
   readonly fieldPath?: (field: string) => readonly string[];
 }
 
-/** What a server answered. */
 export interface BackendAnswer {
   /** For the caller. */
   readonly result: JsonObject;
@@ -26,7 +22,6 @@ export interface BackendAnswer {
   readonly meta?: JsonObject;
 }
 
-/** Context of one call. */
 export interface BackendCall {
   /** Aborts on timeout, cancellation or shutdown. */
   readonly signal: AbortSignal;
@@ -40,21 +35,11 @@ export interface BackendCall {
 export interface Backend {
   /** Whether the description is known, so that {@link describe} needs no server. */
   readonly described?: boolean;
-  /**
-   * Describes the operation; queries the server if needed.
-   * @throws Error with a message for the operator
-   */
+  /** Describes the operation; queries the server if needed. @throws Error with a message for the operator */
   describe(signal: AbortSignal): Promise<BackendDescription>;
-  /**
-   * Checks what the schema cannot express, before a quote or a request is made.
-   * @throws ToolgateError INVALID_REQUEST with the field's path
-   */
+  /** Checks what the schema cannot express, before a quote. @throws ToolgateError INVALID_REQUEST */
   check?(params: JsonObject): void;
-  /**
-   * Calls the operation with validated parameters. Retries only if the server certainly did not receive the
-   * call. An answer over the size limit is replaced by a placeholder (omitted.ts).
-   * @throws ToolgateError TOOL_FAILED or UNAVAILABLE (failure.ts); nothing is charged
-   */
+  /** Calls the operation; retries only what certainly did not arrive. @throws ToolgateError (failure.ts) */
   call(params: JsonObject, call: BackendCall): Promise<BackendAnswer>;
   close(): Promise<void>;
 }

@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { MAX_MICRO_USD } from "../../domain/core/money.ts";
-import { parseTokenRate } from "../../domain/tools/token-rate.ts";
+import { parseTokenRate } from "../../domain/tools/chat.ts";
+import { SMALL_PARAMS_BYTES } from "../../domain/tools/tool.ts";
 import { SCOPES } from "../../domain/accounts/scope.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 const DEFAULT_ANSWER_BYTES = 2 * 1024 * 1024;
+
+/** Calls are limited by BODY_LIMIT_BYTES, too. */
+const MAX_PARAMS_BYTES = 64 * 1024 * 1024;
 
 /** With the gateway's own fields, the result must fit into a gRPC message (4 MiB by default). */
 const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
@@ -137,6 +141,7 @@ const customTool = z
     meter: meter.optional(),
     scope: z.enum(SCOPES).prefault("compute:run"),
     timeout_ms: z.int().min(1).max(300_000).prefault(DEFAULT_TIMEOUT_MS),
+    max_params_bytes: z.int().min(1).max(MAX_PARAMS_BYTES).prefault(SMALL_PARAMS_BYTES),
     max_response_bytes: z.int().min(1).max(MAX_ANSWER_BYTES).prefault(DEFAULT_ANSWER_BYTES),
     /** Headers or gRPC metadata of each call, by the environment variable that holds the value. */
     headers_env: z.record(z.string(), z.string().min(1)).prefault({}),

@@ -1,25 +1,28 @@
-import type { JsonObject } from "../../domain/core/json.ts";
+import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
-import { ToolgateError } from "../../domain/core/errors.ts";
+import { ToolgateError, invalidField, fieldPath } from "../../domain/core/errors.ts";
 import { LoopTimer } from "../../loop-time.ts";
 import type { Backend, BackendAnswer } from "./backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "./failure.ts";
 import { secretsOfHeader } from "./headers.ts";
 import { ParameterCheck } from "./parameter-check.ts";
 import type { Price } from "./price.ts";
-import { requireBounded } from "./parameter-bounds.ts";
-import { deliverable } from "./deliverable.ts";
 import type { Meter } from "./meter.ts";
-import { descriptionProblem, holdsSecret } from "./result-check.ts";
+import {
+  descriptionProblem,
+  holdsSecret,
+  MAX_RESULT_DEPTH,
+  MAX_RESULT_BYTES,
+  sizeOf,
+} from "./result-check.ts";
+import { quotedDescription, withShortTexts } from "./seller-words.ts";
 import type { CustomToolSettings } from "./settings.ts";
+import { omitted } from "./omitted.ts";
 
 /** Bytes of JSON. All schemas share one listing. */
 const MAX_SCHEMA_BYTES = 128 * 1024;
-
-/** Characters. */
-const MAX_DESCRIPTION_LENGTH = 4_000;
 
 /** Time for another instance to take over during shutdown. */
 const SHUTDOWN_RETRY_SECONDS = 5;
@@ -68,27 +71,27 @@ export class CustomTool implements Tool {
   get inputSchema(): JsonObject {
     return this.#described?.inputSchema ?? { type: "object" };
   }
+  get maxParamsBytes(): number {
+    return this.#settings.maxParamsBytes;
+  }
   get fixedPrice(): MicroUsd | undefined {
     return this.#price.fixed;
   }
 
-  /**
-   * Describes the tool through its backend and makes it available.
-   * @throws Error with a message for the operator
-   */
+  /** Describes the tool and makes it available. @throws Error with a message for the operator */
   async describe(signal: AbortSignal): Promise<void> {
     const described = await this.#backend.describe(signal);
     const { description, inputSchema } = described;
     this.#meter?.describe(described);
     if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES)
       throw new Error(`the schema of its parameters is longer than ${MAX_SCHEMA_BYTES} bytes`);
-    const own = (this.#settings.description ?? description ?? this.name)
-      .slice(0, MAX_DESCRIPTION_LENGTH)
-      .toWellFormed();
+    const quoted = description === undefined ? this.name : quotedDescription(description);
+    const own = this.#settings.description?.toWellFormed() ?? quoted;
     const words = this.#meter ? `${own}\n${this.#meter.description}` : own;
     const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
     if (problem !== undefined) throw new Error(problem);
-    this.#described = { description: words, inputSchema, check: new ParameterCheck(inputSchema) };
+    const listed = withShortTexts(inputSchema);
+    this.#described = { description: words, inputSchema: listed, check: new ParameterCheck(inputSchema) };
   }
 
   prepare(params: JsonObject): PreparedCall {
@@ -137,4 +140,72 @@ export class CustomTool implements Tool {
     if (error instanceof ToolgateError) return error;
     return callFailed(this.name, "the server returned no usable answer", error);
   }
+}
+
+/** Returns a result that every transport can deliver, with placeholders: the call is still charged. */
+export function deliverable(result: JsonObject): JsonObject {
+  if (fits(result, MAX_RESULT_DEPTH)) return result;
+  const fit: JsonObject = {};
+  for (const [name, value] of Object.entries(result))
+    define(fit, name.toWellFormed(), fitted(value, MAX_RESULT_DEPTH - 1));
+  return fits(fit, MAX_RESULT_DEPTH)
+    ? fit
+    : omitted("too_long", `the answer is longer than ${MAX_RESULT_BYTES} bytes`, bytesOf(result));
+}
+
+function fits(value: JsonValue, levels: number): boolean {
+  const size = sizeOf(value, levels);
+  return size !== undefined && size <= MAX_RESULT_BYTES;
+}
+
+function fitted(value: JsonValue, levels: number): JsonValue {
+  if (typeof value === "string" && !value.isWellFormed())
+    return omitted("not_json", "the text has a lone surrogate", Buffer.byteLength(value));
+  if (typeof value === "number" && !Number.isFinite(value))
+    return omitted("not_json", "the number is not finite", null);
+  if (typeof value !== "object" || value === null) return value;
+  // A placeholder for a member would need one more level.
+  if (levels === 1 && sizeOf(value, levels) === undefined)
+    return omitted("too_deep", `the answer nests deeper than ${MAX_RESULT_DEPTH} levels`, bytesOf(value));
+  if (Array.isArray(value)) return value.map((item) => fitted(item, levels - 1));
+  if (!isJsonObject(value)) return null;
+  const fit: JsonObject = {};
+  for (const [name, member] of Object.entries(value))
+    define(fit, name.toWellFormed(), fitted(member, levels - 1));
+  return fit;
+}
+
+/** Defines members of any name, including __proto__. */
+function define(object: JsonObject, name: string, value: JsonValue): void {
+  Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
+}
+
+/** Bytes as JSON; null if it nests too deeply to serialise. */
+function bytesOf(value: JsonValue): number | null {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch {
+    return null;
+  }
+}
+
+/** Below the limit of results, so that a server can echo the parameters. */
+const MAX_PARAMETER_DEPTH = 24;
+
+/** Rejects parameters that could not be echoed in a result. @throws ToolgateError INVALID_REQUEST */
+function requireBounded(params: JsonObject, maxResponseBytes: number): void {
+  for (const [member, value] of Object.entries(params)) {
+    if (sizeOf(value, MAX_PARAMETER_DEPTH - 1) === undefined)
+      throw invalidField(
+        fieldPath([member]),
+        `must not nest deeper than ${MAX_PARAMETER_DEPTH} levels with params`,
+      );
+  }
+  const most = Math.floor(maxResponseBytes / 2);
+  const size = sizeOf(params, MAX_PARAMETER_DEPTH) ?? 0;
+  if (size > MAX_RESULT_BYTES / 2 || Buffer.byteLength(JSON.stringify(params)) > most)
+    throw invalidField(
+      "params",
+      `must not be longer than ${most} bytes as JSON, or ${MAX_RESULT_BYTES / 2} as protobuf`,
+    );
 }

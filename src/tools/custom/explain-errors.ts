@@ -1,17 +1,11 @@
 import type { ErrorObject } from "ajv";
-import { fieldPath, describeValue, describeType } from "../../domain/core/field-path.ts";
+import { fieldPath, describeValue, describeType } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
-import { isComposite, withinAlternatives } from "./alternatives.ts";
 
 const MAX_ERRORS = 5;
 const MAX_ALTERNATIVES = 3;
 
-/**
- * Explains validation errors, one sentence per field with its path, e.g. `params.city: is required, a
- * string`.
- * @param errors of ajv with `allErrors` and `verbose`
- * @param schema of the parameters
- */
+/** Explains ajv errors (`allErrors`, `verbose`), one sentence per field: `params.city: is required`. */
 export function explainErrors(
   errors: readonly ErrorObject[],
   params: JsonObject,
@@ -157,4 +151,42 @@ function pathOf(pointer: string, params: JsonObject): PropertyKey[] {
       value = isJsonObject(value) ? value[name] : undefined;
       return name;
     });
+}
+
+/** Whether the error comes from anyOf or oneOf as a whole. */
+function isComposite({ keyword }: ErrorObject): boolean {
+  return keyword === "anyOf" || keyword === "oneOf";
+}
+
+/** Returns a test for errors inside an alternative, which mean nothing alone. Compares schemas, not paths. */
+function withinAlternatives(composite: ErrorObject, root: JsonObject): (error: ErrorObject) => boolean {
+  const schemas = schemasIn(composite.schema, root);
+  return (error) =>
+    error !== composite &&
+    error.parentSchema !== undefined &&
+    error.instancePath.startsWith(composite.instancePath) &&
+    schemas.has(error.parentSchema);
+}
+
+/** Collects all objects of a schema and of the schemas it references. */
+function schemasIn(part: unknown, root: JsonObject): ReadonlySet<object> {
+  const found = new Set<object>();
+  const waiting: unknown[] = [part];
+  while (waiting.length > 0) {
+    const one = waiting.pop();
+    if (typeof one !== "object" || one === null || found.has(one)) continue;
+    found.add(one);
+    const inner: unknown[] = Object.values(one);
+    waiting.push(...inner);
+    if (isJsonObject(one) && typeof one["$ref"] === "string") waiting.push(definition(one["$ref"], root));
+  }
+  return found;
+}
+
+function definition(reference: string, root: JsonObject): unknown {
+  if (reference === "#") return root;
+  const name = /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1];
+  const definitions = root["$defs"];
+  if (name === undefined || !isJsonObject(definitions)) return undefined;
+  return definitions[decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~")];
 }

@@ -1,18 +1,11 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 
-/**
- * A call the server certainly did not perform. Details that name or quote the server stay in the cause, for
- * the log.
- * @param what for the caller, e.g. "the server did not answer within 10 s"
- */
+/** A call that was certainly not performed. Server details stay in the cause. @param what for the caller */
 export function callFailed(tool: string, what: string, cause: unknown): ToolgateError {
   return new ToolgateError("TOOL_FAILED", `${tool}: ${what}; nothing was charged`, { cause });
 }
 
-/**
- * A call the server performed or may have performed without a usable result. The operator bears the cost,
- * so these calls count against the limit for unpaid work.
- */
+/** A call that may have been performed, without a result: it counts against the limit for unpaid work. */
 export function failedAfterWork(tool: string, what: string, cause: unknown): ToolgateError {
   return new ToolgateError("TOOL_FAILED", `${tool}: ${what}; nothing was charged`, { cause, worked: true });
 }

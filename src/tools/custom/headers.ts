@@ -1,19 +1,13 @@
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 
-/**
- * gRPC metadata with text values; names ending in `-bin` hold bytes (grpc.io, PROTOCOL-HTTP2,
- * Custom-Metadata).
- */
+/** gRPC metadata with text values; `-bin` names hold bytes (PROTOCOL-HTTP2, Custom-Metadata). */
 const TEXT_METADATA = /^(?!.*-bin$)[\da-z_.-]+$/i;
 
 /** Printable ASCII without surrounding whitespace, which all servers parse alike (RFC 9110, 5.5). */
 const VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
-/**
- * Headers set by the gateway or by HTTP itself. Other values could redirect a request or change its
- * framing.
- */
+/** Set by the gateway or HTTP itself: other values could redirect a request or change its framing. */
 const RESERVED =
   /^(?:accept|accept-encoding|connection|content-.*|cookie2?|expect|grpc-.*|host|idempotency-key|keep-alive|mcp-.*|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
@@ -35,15 +29,11 @@ export function isTextMetadata(header: string): boolean {
   return TEXT_METADATA.test(header);
 }
 
-/** Whether only the gateway may set the header. */
 export function isReserved(header: string): boolean {
   return RESERVED.test(header);
 }
 
-/**
- * Returns the secrets in a header value: the value, the credentials of an Authorization (RFC 9110, 11.4),
- * and the user and password of Basic (RFC 7617).
- */
+/** Returns the secrets in a header: value, credentials (RFC 9110, 11.4), and those of Basic (RFC 7617). */
 export function secretsOfHeader(value: string): string[] {
   const credentials = /^[A-Za-z][\w-]* +(\S.*)$/.exec(value)?.[1] ?? "";
   const basic = /^basic /i.test(value) ? Buffer.from(credentials, "base64").toString() : "";

@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { BackendAnswer, BackendDescription } from "./backend.ts";
-import { chargeOfUnits, unitsOf } from "./metered-units.ts";
 import type { MeterSection } from "./config.ts";
+import type { TokenRate } from "../../domain/tools/chat.ts";
 
 /** Reads the metered value of an answer; undefined if it is missing. */
 type Source = (answer: BackendAnswer, params: JsonObject) => unknown;
@@ -23,10 +23,7 @@ export class Meter {
     this.#log = log;
   }
 
-  /**
-   * Creates a meter. Imports the CEL library only for expressions.
-   * @throws Error with a message for the operator
-   */
+  /** Creates a meter; imports CEL only for expressions. @throws Error with a message for the operator */
   static async open(section: MeterSection, log: Log): Promise<Meter> {
     return new Meter(section, await sourceOf(section), log);
   }
@@ -37,10 +34,7 @@ export class Meter {
     return `Charged by use, ${rate.text} micro-USD per ${unit}, at most the price.`;
   }
 
-  /**
-   * Resolves the field of a gRPC message.
-   * @throws Error with a message for the operator if there is no such field
-   */
+  /** Resolves the field of a gRPC message. @throws Error for the operator if there is none */
   describe({ fieldPath }: Pick<BackendDescription, "fieldPath">): void {
     const { field } = this.#section;
     if (field === undefined) return;
@@ -114,4 +108,34 @@ function shown(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "string") return value.slice(0, 100);
   return typeof value === "number" || typeof value === "bigint" ? value.toString() : typeof value;
+}
+
+/** Billionths of a unit. */
+const SCALE = 1_000_000_000n;
+
+/** More are absurd. */
+const MAX_UNITS = 10n ** 15n;
+
+const DECIMAL = /^ *(\d{1,16})(?:\.(\d{1,18}))? *$/;
+
+/** Returns a value in billionths of a unit; undefined unless a number, or its text, from 0 to 10^15. */
+function unitsOf(value: unknown): bigint | undefined {
+  const units = exactUnits(value);
+  return units !== undefined && units >= 0n && units <= MAX_UNITS * SCALE ? units : undefined;
+}
+
+function exactUnits(value: unknown): bigint | undefined {
+  if (typeof value === "bigint") return value * SCALE;
+  // Decimal digits: NaN, infinities, negative numbers and those with an exponent do not match.
+  const text = typeof value === "number" ? value.toFixed(9) : value;
+  const match = typeof text === "string" ? DECIMAL.exec(text) : null;
+  if (!match) return undefined;
+  const [, whole = "0", digits = ""] = match;
+  const rest = /[1-9]/.test(digits.slice(9)) ? 1n : 0n;
+  return BigInt(whole) * SCALE + BigInt(digits.slice(0, 9).padEnd(9, "0")) + rest;
+}
+
+/** Returns the charge of metered units, micro-USD, rounded up. */
+function chargeOfUnits(units: bigint, microUsdPerUnit: TokenRate): MicroUsd {
+  return (units * microUsdPerUnit + SCALE * SCALE - 1n) / (SCALE * SCALE);
 }

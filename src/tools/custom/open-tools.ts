@@ -1,10 +1,10 @@
 import type { Backend } from "./backend.ts";
 import { withFields, type Log } from "../../domain/core/log.ts";
-import { describeUntilKnown } from "./describe-until-known.ts";
 import { FREE, priceFrom, type Price } from "./price.ts";
 import { CustomTool } from "./custom-tool.ts";
 import { Meter } from "./meter.ts";
 import { isUrl, type CustomToolSettings, type Target } from "./settings.ts";
+import { setTimeout as wait } from "node:timers/promises";
 
 /** Time limit for reading a description file. */
 const FILE_MS = 10_000;
@@ -12,7 +12,6 @@ const FILE_MS = 10_000;
 /** Creates a backend. It connects on first use. */
 export type MakeBackend = (settings: CustomToolSettings) => Promise<Backend>;
 
-/** The custom tools and their configuration problems. */
 export interface OpenTools {
   readonly tools: readonly CustomTool[];
   /** Messages for the operator, each with the path of the setting. */
@@ -71,9 +70,7 @@ export async function openTools(
   };
 }
 
-/**
- * Returns the setting that names the description file; undefined if only the server can describe the tool.
- */
+/** Returns the setting of the description file; undefined if only the server can describe the tool. */
 function fileOf({ kind, section }: Target): string | undefined {
   if (kind === "http") return isUrl(section.openapi) ? undefined : "http.openapi";
   if (kind === "grpc") return section.descriptor_set === undefined ? undefined : "grpc.descriptor_set";
@@ -90,5 +87,32 @@ async function orProblem<Value>(
   } catch (error) {
     problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
+  }
+}
+
+/** Doubles up to the maximum. */
+const INITIAL_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 60_000;
+
+const DESCRIBE_MS = 30_000;
+
+/** Describes a tool, with backoff, until the server answers or `signal` aborts. */
+export async function describeUntilKnown(
+  tool: CustomTool,
+  log: Log,
+  signal: AbortSignal,
+  initialBackoffMs = INITIAL_BACKOFF_MS,
+): Promise<void> {
+  for (let pauseMs = initialBackoffMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, MAX_BACKOFF_MS)) {
+    try {
+      await tool.describe(AbortSignal.any([signal, AbortSignal.timeout(DESCRIBE_MS)]));
+      log.info({ tool: tool.name }, "custom tool available");
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ tool: tool.name, err: error, retryInMs: pauseMs }, "custom tool could not be described");
+    }
+    // Rejects on abort, which the loop condition handles.
+    await wait(pauseMs, undefined, { signal }).catch(() => {});
   }
 }

@@ -1,13 +1,14 @@
+import canonicalize from "canonicalize";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import * as formats from "ajv-formats";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { JsonObject } from "../../domain/core/json.ts";
+import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
 import { TimeLimitError, withinMs } from "./time-limit.ts";
 import { explainErrors } from "./explain-errors.ts";
 
 /** ms */
 const COMPILE_MS = 2_000;
-const CHECK_MS = 200;
+const CHECK_MS = 50;
 
 /** Up to this many values all errors are collected; beyond, only the first. */
 const FEW_VALUES = 200;
@@ -63,8 +64,17 @@ function compiled(schema: JsonObject, allErrors: boolean): ValidateFunction {
       code: { regExp: lenientRegExp },
     });
     formats.default.default(ajv);
+    ajv.removeKeyword("uniqueItems");
+    ajv.addKeyword({ ...UNIQUE_ITEMS, validate: hasUniqueItems });
     return ajv.compile(schema);
   });
+}
+
+/** The library compares each item with every other one, which takes seconds for a few thousand. */
+const UNIQUE_ITEMS = { keyword: "uniqueItems", type: "array", schemaType: "boolean" } as const;
+
+function hasUniqueItems(wanted: boolean, items: readonly JsonValue[]): boolean {
+  return !wanted || new Set(items.map((item) => canonicalize(item))).size === items.length;
 }
 
 function hasFewValues(params: JsonObject): boolean {
@@ -81,10 +91,7 @@ function hasFewValues(params: JsonObject): boolean {
   return true;
 }
 
-/**
- * Patterns are ECMA-262 with Unicode (JSON Schema 2020-12, 6.4). Falls back to non-Unicode mode for
- * superfluous escapes.
- */
+/** Patterns are ECMA-262 with Unicode (JSON Schema 2020-12, 6.4); without, for superfluous escapes. */
 const lenientRegExp = Object.assign(
   (pattern: string, flags: string): RegExp => {
     try {

@@ -14,18 +14,13 @@ export class PriceExpression {
   readonly #expression: CelExpression;
   readonly #bounds: PriceBounds;
 
-  /**
-   * @throws Error with a message for the operator if it does not compile or uses other names than `params`
-   */
+  /** @throws Error for the operator if it does not compile or uses other names than `params` */
   constructor(text: string, bounds: PriceBounds) {
     this.#expression = new CelExpression(text, ["params"]);
     this.#bounds = bounds;
   }
 
-  /**
-   * Evaluates the expression and clamps it to the bounds.
-   * @throws ToolgateError INVALID_REQUEST if the value is missing or not a price
-   */
+  /** Evaluates and clamps to the bounds. @throws ToolgateError INVALID_REQUEST if it is not a price */
   priceOf(params: JsonObject): MicroUsd {
     const value = this.#valueFor(params);
     if (typeof value !== "bigint") throw noPrice("the price expression's value is not an integer");

@@ -12,10 +12,7 @@ export interface Price {
 
 export const FREE: Price = { billable: false, fixed: undefined, of: () => 0n };
 
-/**
- * Creates a price. Imports the CEL library only for expressions.
- * @throws Error with a message for the operator
- */
+/** Creates a price; imports CEL only for expressions. @throws Error with a message for the operator */
 export async function priceFrom(section: PriceSection): Promise<Price> {
   if ("free" in section) return FREE;
   if ("flat_microusd" in section) {

@@ -1,18 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 
-/**
- * Bytes as google.protobuf.Struct. With the gateway's fields it stays below the 4 MiB limit of gRPC
- * clients.
- */
+/** Bytes as google.protobuf.Struct: with the gateway's fields below the 4 MiB of gRPC clients. */
 export const MAX_RESULT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
 
 /** Each level is three protobuf messages; parsers accept 100. */
 export const MAX_RESULT_DEPTH = 32;
 
-/**
- * Returns why a description cannot be listed. One tool that a transport cannot encode would break the whole
- * list.
- */
+/** Returns why a description cannot be listed: one that cannot be encoded would break the whole list. */
 export function descriptionProblem(described: JsonObject, secrets: readonly string[]): string | undefined {
   if (holdsSecret(JSON.stringify(described), secrets))
     return "its description repeats a value of headers_env";

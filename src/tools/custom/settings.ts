@@ -22,7 +22,6 @@ export type Target =
   | { readonly kind: "grpc"; readonly section: GrpcSection }
   | { readonly kind: "mcp"; readonly section: McpSection };
 
-/** Resolved settings of a custom tool. */
 export interface CustomToolSettings {
   readonly name: string;
   /** Undefined: the server's own description. */
@@ -32,10 +31,13 @@ export interface CustomToolSettings {
   readonly meter: MeterSection | undefined;
   readonly scope: Scope;
   readonly timeoutMs: number;
+  readonly maxParamsBytes: number;
   readonly maxResponseBytes: number;
   /** Secret values from the environment. */
   readonly headers: Readonly<Record<string, string>>;
   readonly guard: Guard;
+  /** Hosts of the addresses in the settings. */
+  readonly hosts: readonly string[];
   readonly target: Target;
   /** Stored content of files that the target names. */
   readonly files: SettingFiles;
@@ -53,7 +55,6 @@ export interface ConfigContext {
   readonly folder: string;
   /** Stored files, by their path as written. */
   readonly files?: SettingFiles;
-  /** Names of built-in tools. */
   readonly reservedNames: readonly string[];
 }
 
@@ -73,9 +74,11 @@ export function resolveCustomTools(section: CustomToolsSection, surroundings: Co
       meter: entry.meter,
       scope: entry.scope,
       timeoutMs: entry.timeout_ms,
+      maxParamsBytes: entry.max_params_bytes,
       maxResponseBytes: entry.max_response_bytes,
       headers: headersOf(at, entry, surroundings.env, problems),
       guard,
+      hosts: hostsOf(entry),
       target: targetOf(entry, (file) => (isStored(file) ? file : path.resolve(surroundings.folder, file))),
       files: Object.fromEntries(
         filesOf(entry)
@@ -135,6 +138,11 @@ function addressProblems(at: string, entry: CustomToolSection, guard: Guard): st
   });
 }
 
+/** Returns the hosts of an entry's addresses, in the order of its settings. */
+export function hostsOf(entry: CustomToolSection): string[] {
+  return [...new Set(addressesOf(entry).map(({ url }) => hostOf(url.hostname)))];
+}
+
 function addressesOf({ http, grpc, mcp }: CustomToolSection): { member: string; url: URL }[] {
   const addresses = [
     { member: "http.openapi", text: http && isUrl(http.openapi) ? http.openapi : undefined },
@@ -180,7 +188,7 @@ export function isUrl(text: string): boolean {
 }
 
 /** Normalises a host as URL parsing does; IPv6 without brackets. */
-function hostOf(text: string): string {
+export function hostOf(text: string): string {
   const bare = text.replace(/^\[|\]$/g, "");
   const written = isIP(bare) === 6 ? `[${bare}]` : bare;
   const hostname = URL.parse(`http://${written}/`)?.hostname ?? bare.toLowerCase();

@@ -1,16 +1,21 @@
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { ChatModel, ModelAlias } from "../../domain/tools/chat.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
-import { unavailableTool } from "../define-tool.ts";
-import { aliasedCall } from "./aliased-call.ts";
-import type { WithdrawnModels } from "./withdrawn-models.ts";
+import { type DefinedTool, unavailableTool } from "../define-tool.ts";
+import type { WithdrawnModels } from "../withdrawn-models.ts";
 
 /** The calls of some models. A prepared call keeps the terms it was priced at. */
 export interface ModelForms {
-  readonly tool: Tool;
-  /** Prepares a body of the OpenAI API. */
-  readonly openai: (body: JsonObject) => PreparedCall;
+  readonly listed: Pick<Tool, "status" | "description" | "inputSchema">;
+  readonly tool: PrepareFor;
+  readonly openai: PrepareFor;
 }
+
+/**
+ * Prepares a call for a model, whatever model the parameters name; the same parameters are validated once.
+ * @param model undefined: they name none
+ */
+export type PrepareFor = (params: JsonObject, model: string | undefined) => PreparedCall;
 
 interface ModelTool {
   readonly name: string;
@@ -26,13 +31,16 @@ interface ModelTool {
   readonly formsFor: (models: readonly ChatModel[]) => ModelForms;
 }
 
+/** A long conversation. */
+const MAX_PARAMS_BYTES = 1024 * 1024;
+
 const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 
-/** Returns the tool that calls models; unavailable while there are none. */
 export function modelTool(definition: ModelTool): Tool {
   const { name, isMetered, former, sells, formsFor, aliases = [], isHealthy } = definition;
   const waiting = withoutModels(name, `${definition.description} Not available at present: no model.`);
-  const none: ModelForms = { tool: waiting, openai: (body) => waiting.prepare(body) };
+  const refuse: PrepareFor = (input) => waiting.prepare(input);
+  const none: ModelForms = { listed: waiting, tool: refuse, openai: refuse };
   let all: readonly ChatModel[] = [];
   let offered: { models: readonly ChatModel[]; forms: ModelForms } = { models: [], forms: none };
   const current = () => {
@@ -44,18 +52,21 @@ export function modelTool(definition: ModelTool): Tool {
     offered = { models, forms: models.length === 0 ? none : formsFor(models) };
     return offered;
   };
-  const withdrawn = (input: JsonObject): ChatModel | undefined => {
-    const gone = former.find(input["model"]);
-    return gone && sells(gone) ? gone : undefined;
-  };
   const named = new Map(aliases.map((alias) => [alias.id, alias]));
-  const resolved = (input: JsonObject, prepare: (input: JsonObject) => PreparedCall): PreparedCall => {
-    const { model: id } = input;
-    const alias = typeof id === "string" ? named.get(id) : undefined;
-    if (!alias) return prepare(input);
+  const prepare = (form: "tool" | "openai", input: JsonObject): PreparedCall => {
+    const prepareFor: PrepareFor = (same, model) => {
+      const now = () => current().forms[form](same, model);
+      // Notices models that were withdrawn.
+      current();
+      const gone = former.find(model);
+      return gone && sells(gone) ? unquotedCall(now, formsFor([gone])[form](same, model)) : now();
+    };
+    const id = typeof input["model"] === "string" ? input["model"] : undefined;
+    const alias = id === undefined ? undefined : named.get(id);
+    if (!alias) return prepareFor(input, id);
     const offers = current().models.map((model) => model.id);
     const models = { offered: new Set(offers), former: former.ids(), isHealthy };
-    return aliasedCall(alias, models, (model) => prepare({ ...input, model }));
+    return aliasedCall(alias, models, (model) => prepareFor(input, model));
   };
   return {
     name,
@@ -63,23 +74,18 @@ export function modelTool(definition: ModelTool): Tool {
     scope: waiting.scope,
     fixedPrice: undefined,
     metered: isMetered,
+    maxParamsBytes: MAX_PARAMS_BYTES,
     annotations: ANNOTATIONS,
     get status() {
-      return current().forms.tool.status;
+      return current().forms.listed.status;
     },
     get description() {
-      return current().forms.tool.description;
+      return current().forms.listed.description;
     },
     get inputSchema() {
-      return current().forms.tool.inputSchema;
+      return current().forms.listed.inputSchema;
     },
-    prepare: (input) =>
-      resolved(input, (named) => {
-        const { tool } = current().forms;
-        const gone = withdrawn(named);
-        if (!gone) return tool.prepare(named);
-        return unquotedCall((same) => tool.prepare(same), formsFor([gone]).tool.prepare(named), named);
-      }),
+    prepare: (input) => prepare("tool", input),
     openai: {
       get models() {
         return current().models;
@@ -87,12 +93,7 @@ export function modelTool(definition: ModelTool): Tool {
       get aliases() {
         return offeredAliases(aliases, current().models);
       },
-      prepare: (body) =>
-        resolved(body, (named) => {
-          const { openai } = current().forms;
-          const gone = withdrawn(named);
-          return gone ? unquotedCall(openai, formsFor([gone]).openai(named), named) : openai(named);
-        }),
+      prepare: (body) => prepare("openai", body),
     },
   };
 }
@@ -108,24 +109,84 @@ export function offeredAliases(
     .filter((alias) => alias.models.length > 0);
 }
 
+/** Returns the form of a tool that has a parameter `model`. */
+export function toolForm(tool: DefinedTool<{ model: string }>): Pick<ModelForms, "listed" | "tool"> {
+  return {
+    listed: tool,
+    tool: (params, model) => tool.prepareWith(params, model === undefined ? {} : { model }),
+  };
+}
+
 /** Returns a model tool that is listed but cannot be called. */
 export function withoutModels(name: string, description: string): Tool {
   return unavailableTool({ name, description, scope: "inference:write", billable: true });
 }
 
-/**
- * A call for a withdrawn model. It gets no new quote, but a paid earlier quote still credits its payment;
- * the call then fails uncharged.
- */
-function unquotedCall(
-  prepare: (input: JsonObject) => PreparedCall,
-  paid: PreparedCall,
-  input: JsonObject,
-): PreparedCall {
+/** A call for a withdrawn model: no new quote; a paid earlier quote is credited, and the call fails. */
+function unquotedCall(prepare: () => PreparedCall, paid: PreparedCall): PreparedCall {
   return {
     get price() {
-      return prepare(input).price;
+      return prepare().price;
     },
     run: (context) => paid.run(context),
   };
+}
+
+interface KnownModels {
+  readonly offered: ReadonlySet<string>;
+  /** Models no longer offered, whose quotes may still be paid. */
+  readonly former: Iterable<string>;
+  /** Undefined: all are. */
+  readonly isHealthy: ((model: string) => boolean) | undefined;
+}
+
+type Prepare = (model: string) => PreparedCall;
+
+/** Prepares a call for a model of the alias that takes it, a healthy one first. @throws ToolgateError */
+function aliasedCall(alias: ModelAlias, models: KnownModels, prepare: Prepare): PreparedCall {
+  const { offered, former, isHealthy = () => true } = models;
+  const candidates = alias.models.filter((model) => offered.has(model));
+  const healthy = candidates.filter(isHealthy);
+  const others = candidates.filter((model) => !healthy.includes(model));
+  const chosen = bestOf(alias, healthy, prepare) ?? bestOf(alias, others, prepare);
+  // Throws what the first model has against the call; the alias itself is no model.
+  if (!chosen) return prepare(candidates[0] ?? alias.id);
+  const known = () => [...new Set([...alias.models, ...offered, ...former])];
+  const quoted = (isQuoted: (model: string) => boolean): PreparedCall | undefined => {
+    const model = known().find(isQuoted);
+    return model === undefined ? undefined : chosenCall(model, prepare(model));
+  };
+  const chosenCall = (name: string, call: PreparedCall): PreparedCall => ({
+    get price() {
+      return call.price;
+    },
+    run: (context) => call.run(context),
+    choice: { name, quoted },
+  });
+  return chosenCall(chosen.model, chosen.call);
+}
+
+interface Candidate {
+  readonly model: string;
+  readonly call: PreparedCall;
+}
+
+function bestOf({ by }: ModelAlias, models: readonly string[], prepare: Prepare): Candidate | undefined {
+  let best: Candidate | undefined;
+  for (const model of models) {
+    const call = attempt(() => prepare(model));
+    if (!call) continue;
+    if (by === "order") return { model, call };
+    if (!best || call.price < best.call.price) best = { model, call };
+  }
+  return best;
+}
+
+/** A model may have too short a context, or take no images. */
+function attempt(prepare: () => PreparedCall): PreparedCall | undefined {
+  try {
+    return prepare();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,7 @@
 import { invalidField } from "../../domain/core/errors.ts";
 import type { ChatModel } from "../../domain/tools/chat.ts";
 import { closestFirst } from "../closest-names.ts";
-import type { Conversation } from "./price.ts";
-import { minPromptTokens } from "./prompt-tokens.ts";
+import { type Conversation, minPromptTokens } from "./price.ts";
 
 const MAX_MODELS_IN_ERROR = 5;
 const MAX_MODELS_NAMED = 50;

@@ -47,7 +47,6 @@ export function chunkOf(head: AnswerHead, { delta, logprobs }: ChatDelta): JsonO
   };
 }
 
-/** The counts as the API has them. */
 export function usageOf(usage: ChatUsage): JsonObject {
   return {
     prompt_tokens: usage.promptTokens,

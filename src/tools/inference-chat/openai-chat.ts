@@ -1,24 +1,32 @@
-import { invalidField } from "../../domain/core/errors.ts";
-import type { JsonObject } from "../../domain/core/json.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { ChatListener, ChatModel, ChatModels } from "../../domain/tools/chat.ts";
-import type { PreparedCall, ResultSink } from "../../domain/tools/tool.ts";
+import type { ResultSink } from "../../domain/tools/tool.ts";
 import type { Charge } from "../built-in.ts";
 import { finder, requireFits } from "./models.ts";
 import { answerOf, chunkOf, headOf, type AnswerHead } from "./openai-answer.ts";
-import { readChatBody } from "./openai-body.ts";
+import { requireNoServerFetch } from "./server-fetches.ts";
 import { ceilingOf, chargeFor } from "./price.ts";
+import type { PrepareFor } from "./model-tool.ts";
+import { oncePerObject } from "../once-per-object.ts";
+import { explainIssues, requireFewItems } from "../explain-issues.ts";
+import { CHAT_MEMBERS, chatBody, DROPPED_FROM_MESSAGES, ITEM_LIMITS, OWN_MEMBERS } from "./openai-schema.ts";
 
-/**
- * Returns the function that prepares a chat completion of the OpenAI API: its body, its answer, and its
- * chunks if the caller takes them.
- */
-export function openAiChat(models: readonly ChatModel[], inference: ChatModels, charge: Charge) {
+/** Prepares a chat completion of the OpenAI API: body, answer, and chunks if the caller takes them. */
+export function openAiChat(models: readonly ChatModel[], inference: ChatModels, charge: Charge): PrepareFor {
   const modelOf = finder(models);
-  return (body: JsonObject): PreparedCall => {
-    const { model: id } = body;
-    if (typeof id !== "string") throw invalidField("params.model", "is required, a string");
+  const strict = oncePerObject((body) => readChatBody(body, STRICT));
+  const open = oncePerObject((body) => readChatBody(body, OPEN));
+  const refuseServerFetch = oncePerObject(requireNoServerFetch);
+  return (body, id) => {
+    if (id === undefined) throw invalidField("params.model", "is required, a string");
     const model = modelOf(id);
-    const { messages, temperature, limit, more, prompt, extraTokens } = readChatBody(body, model);
+    const chat = (model.passesUnknown ? open : strict)(body);
+    const { messages, temperature, limit, more, prompt, images } = chat;
+    if (images > 0 && model.imageTokens === undefined)
+      throw invalidField("params.messages", `has images, which ${model.id} does not take; send text`);
+    if (!model.passesUrls) refuseServerFetch(body);
+    const extraTokens = chat.extraTokens + images * (model.imageTokens ?? 0);
     requireFits({ messages: prompt, limit }, model);
     const maxTokens = limit?.tokens ?? model.maxOutputTokens;
     const conversation = { messages: prompt, extraTokens, maxTokens };
@@ -51,4 +59,82 @@ function listenerOf(head: AnswerHead, output: ResultSink): ChatListener {
     },
     closed: output.closed,
   };
+}
+
+/** A valid request body (OpenAI API, "Create chat completion"). */
+interface OpenAiChat {
+  readonly messages: readonly JsonObject[];
+  readonly temperature: number | undefined;
+  /** The limit and its name; undefined: the model's. */
+  readonly limit: { readonly name: string; readonly tokens: number } | undefined;
+  /** Members that are passed on. */
+  readonly more: JsonObject;
+  /** The text of the prompt, by which it is priced. */
+  readonly prompt: readonly { readonly content: string }[];
+  /** Number of images in the prompt. */
+  readonly images: number;
+  /** Tokens of the prompt that are neither text nor images. */
+  readonly extraTokens: number;
+}
+
+const STRICT = chatBody(false);
+const OPEN = chatBody(true);
+
+/** What chat templates say about tools at most, beside the tools themselves. */
+const TOKENS_FOR_TOOLS = 512;
+
+/** Reads a request body. @throws ToolgateError INVALID_REQUEST at `params.messages[0].content` */
+function readChatBody(body: JsonObject, schema: typeof STRICT): OpenAiChat {
+  requireFewItems(body, ITEM_LIMITS);
+  const parsed = schema.safeParse(body, { reportInput: true });
+  if (!parsed.success)
+    throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, CHAT_MEMBERS));
+  const { temperature, max_tokens, max_completion_tokens } = parsed.data;
+  const messages = listOf(body["messages"]).map((message) => without(message, DROPPED_FROM_MESSAGES));
+  const images = messages.flatMap(({ content }) => listOf(content)).filter(isImage).length;
+  const { tools = [], response_format: format = null } = body;
+  const instructions = [tools, format].filter((value) => value !== null && listOf(value).length !== 0);
+  return {
+    messages,
+    temperature: temperature ?? undefined,
+    limit: limitOf({ max_tokens, max_completion_tokens }),
+    more: without(body, OWN_MEMBERS),
+    prompt: [
+      ...messages.map(pricedText),
+      ...instructions.map((value) => ({ content: JSON.stringify(value) })),
+    ],
+    images,
+    extraTokens: listOf(tools).length > 0 ? TOKENS_FOR_TOOLS : 0,
+  };
+}
+
+function limitOf(given: Readonly<Record<string, number | null | undefined>>): OpenAiChat["limit"] {
+  const [first, second] = Object.entries(given).flatMap(([name, tokens]) =>
+    tokens ? [{ name, tokens }] : [],
+  );
+  if (second && second.tokens !== first?.tokens)
+    throw invalidField(`params.${second.name}`, `differs from ${first?.name}; send one of them`);
+  return second ?? first;
+}
+
+/** Null stands for a default. */
+function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(([name, value]) => value !== null && !names.has(name)),
+  );
+}
+
+function pricedText(message: JsonObject): { content: string } {
+  const { content, ...others } = message;
+  if (typeof content === "string" && Object.keys(others).length === 1) return { content };
+  const parts = Array.isArray(content) ? content.filter((part) => !isImage(part)) : content;
+  return { content: JSON.stringify({ ...others, content: parts ?? null }) };
+}
+
+function isImage(part: JsonValue): boolean {
+  return isJsonObject(part) && part["type"] === "image_url";
+}
+
+function listOf(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { JsonObject } from "../../domain/core/json.ts";
+import type { ItemLimits } from "../explain-issues.ts";
+import { isJsonObject, type JsonObject } from "../../domain/core/json.ts";
 
 const text = z.string().max(1_048_576);
 const name = z.string().min(1).max(256);
@@ -20,10 +21,19 @@ const textPart = { type: z.literal("text"), text };
 const imagePart = {
   type: z.literal("image_url"),
   image_url: z.strictObject({
-    url: z.string().regex(/^(?:https?:|data:image\/)/, "must be an http(s) or data:image/ URL"),
+    url: z.string().refine(isImageUrl, {
+      error:
+        "must be a data:image/ or http(s) URL, without user name, spaces, backslashes or control characters",
+    }),
     detail: optional(z.enum(["auto", "low", "high"])),
   }),
 };
+
+/** Refuses what parsers of URLs read differently: they would not agree on the host. */
+function isImageUrl(url: string): boolean {
+  if (url.startsWith("data:image/")) return true;
+  return /^https?:\/\/[^\p{C}\p{Z}\\/?#@]+(?:[/?#][^\p{C}\p{Z}\\]*)?$/u.test(url) && URL.canParse(url);
+}
 
 /** Text or parts. A union would report the problem of neither. */
 function content(part: z.ZodType) {
@@ -45,7 +55,7 @@ const tool = z.strictObject({
   function: z.strictObject({
     name,
     description: optional(text),
-    parameters: optional(z.record(z.string(), z.json())),
+    parameters: optional(z.custom<JsonObject>(isJsonObject, "must be an object")),
     strict: optional(z.boolean()),
   }),
 });
@@ -63,7 +73,7 @@ const format = z.discriminatedUnion("type", [
     json_schema: z.strictObject({
       name: z.string().regex(/^[\w-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -"),
       description: optional(text),
-      schema: optional(z.record(z.string(), z.json())),
+      schema: optional(z.custom<JsonObject>(isJsonObject, "must be an object")),
       strict: optional(z.boolean()),
     }),
   }),
@@ -82,17 +92,20 @@ const MEMBERS = {
   frequency_penalty: penalty,
   presence_penalty: penalty,
   seed: optional(z.int()),
-  stop: optional(z.union([text, z.array(text).max(16)])),
+  stop: optional(z.union([text, z.array(text)])),
   logit_bias: optional(z.record(z.string(), z.number().min(-100).max(100))),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(z.int().min(0).max(20)),
-  tools: optional(z.array(tool).max(128)),
+  tools: optional(z.array(tool)),
   tool_choice: optional(choice),
   parallel_tool_calls: optional(z.boolean()),
   response_format: optional(format),
   reasoning_effort: optional(z.string().max(32)),
   verbosity: optional(z.string().max(32)),
 };
+
+/** Checked before all else. */
+export const ITEM_LIMITS: ItemLimits = { messages: 1_024, tools: 128, stop: 16, logit_bias: 1_024 };
 
 /** Accepted without effect: they concern storage, billing and abuse control of OpenAI itself. */
 const IGNORED = {
@@ -141,8 +154,17 @@ export function chatBody(open: boolean) {
     }),
     object({ role: z.literal("tool"), content: texts, tool_call_id: z.string().max(256) }),
   ]);
-  return object({ ...MEMBERS, ...IGNORED, messages: z.array(message).min(1).max(1_024) });
+  return object({ ...MEMBERS, ...IGNORED, messages: z.array(message).min(1) });
 }
+
+/** Members that the gateway knows, of each object that may have others. */
+export const KNOWN_MEMBERS = {
+  body: new Set([...Object.keys({ ...MEMBERS, ...IGNORED }), "messages"]),
+  message: new Set(["role", "content", "name", "tool_calls", "tool_call_id", ...Object.keys(ADDED)]),
+  part: new Set(["type", "text", "refusal", "image_url"]),
+  toolCall: new Set(["id", "type", "function"]),
+  function: new Set(["name", "arguments"]),
+} as const;
 
 /** The names of all members, as explainIssues reads them. */
 export const CHAT_MEMBERS: JsonObject = {

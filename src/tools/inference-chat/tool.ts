@@ -5,14 +5,15 @@ import {
   type ChatModel,
   type ChatModels,
   type ModelAlias,
+  formatTokenRate,
+  type TokenRate,
 } from "../../domain/tools/chat.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import { formatTokenRate, type TokenRate } from "../../domain/tools/token-rate.ts";
 import type { ProgressListener, Tool } from "../../domain/tools/tool.ts";
 import { builtIn, type Charge } from "../built-in.ts";
 import { defineTool } from "../define-tool.ts";
-import { WithdrawnModels } from "./withdrawn-models.ts";
-import { modelTool, offeredAliases, withoutModels } from "./model-tool.ts";
+import { WithdrawnModels } from "../withdrawn-models.ts";
+import { modelTool, offeredAliases, toolForm, withoutModels } from "./model-tool.ts";
 import { finder, modelLines, requireFits } from "./models.ts";
 import { usageOf } from "./openai-answer.ts";
 import { openAiChat } from "./openai-chat.ts";
@@ -90,10 +91,7 @@ export const inferenceChat = builtIn({
         ),
 });
 
-/**
- * Completes a conversation (specification 2.1, 2.2), not streamed. The price is an upper bound known before
- * the call; unless it is charged as quoted, the counted tokens are charged (price.ts).
- */
+/** Completes a conversation (specification 2.1, 2.2), quoted by an upper bound of its tokens (price.ts). */
 export function chatTool(
   inference: ChatModels,
   charge: Charge = "used",
@@ -110,19 +108,18 @@ export function chatTool(
     isHealthy: inference.isHealthy,
     sells: ({ dimensions }) => dimensions === undefined,
     formsFor: (models) => ({
-      tool: toolFor(models, aliases, inference, charge),
+      ...toolForm(toolFor(models, aliases, inference, charge)),
       openai: openAiChat(models, inference, charge),
     }),
   });
 }
 
-/** Creates the tool for these models. */
 function toolFor(
   models: readonly ChatModel[],
   aliases: readonly ModelAlias[],
   inference: ChatModels,
   charge: Charge,
-): Tool {
+) {
   const modelOf = finder(models);
 
   return defineTool({

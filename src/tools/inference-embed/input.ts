@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { ChatModel } from "../../domain/tools/chat.ts";
-import type { EmbeddingInput } from "../../domain/tools/embedding.ts";
-import { priceOfTokens } from "../../domain/tools/token-rate.ts";
+import { requireFewItems } from "../explain-issues.ts";
+import { type ChatModel, type EmbeddingInput, priceOfTokens } from "../../domain/tools/chat.ts";
 
 /** As the OpenAI API. */
 const MAX_INPUTS = 2_048;
@@ -17,13 +16,10 @@ export const texts = z.array(text).min(1).max(MAX_INPUTS);
 const tokens = z.array(z.int().min(0)).min(1);
 const tokenLists = z.array(tokens).min(1).max(MAX_INPUTS);
 
-/**
- * Reads one or more inputs as they are sent: text, or tokens. Named by its first element, as a union would
- * report the problem of neither.
- * @throws ToolgateError INVALID_REQUEST
- */
+/** Reads one or more inputs, text or tokens, by the first. @throws ToolgateError INVALID_REQUEST */
 export function readInput(value: unknown): EmbeddingInput {
   const list = typeof value === "string" || isNumbers(value) ? [value] : value;
+  if (Array.isArray(list)) requireFewItems({ input: list }, { input: MAX_INPUTS });
   const isTokens = Array.isArray(list) && Array.isArray(list[0]);
   const parsed = isTokens ? tokenLists.safeParse(list) : texts.safeParse(list);
   if (parsed.success) return parsed.data;
@@ -58,7 +54,6 @@ export function requireInputFits(
     throw invalidField(`params.input[${long}]`, `exceeds the ${contextLength} tokens of ${id}; shorten it`);
 }
 
-/** Returns the most that the vectors cost. */
 export function ceilingOfInput(model: ChatModel, input: EmbeddingInput): MicroUsd {
   const tokens = input.reduce((sum, one) => sum + TOKENS_PER_INPUT + sizeOf(one, model.bytesPerToken), 0);
   return priceOfTokens({ tokens, rate: model.inputRate });

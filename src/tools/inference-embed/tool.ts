@@ -1,16 +1,22 @@
 import { z } from "zod";
 import type { JsonObject } from "../../domain/core/json.ts";
-import type { ChatModel } from "../../domain/tools/chat.ts";
-import type { EmbeddingModels, EmbeddingRequest, Embeddings } from "../../domain/tools/embedding.ts";
-import { formatTokenRate, priceOfTokens } from "../../domain/tools/token-rate.ts";
+import {
+  type ChatModel,
+  type EmbeddingModels,
+  type EmbeddingRequest,
+  type Embeddings,
+  formatTokenRate,
+  priceOfTokens,
+} from "../../domain/tools/chat.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
 import { builtIn, type Charge } from "../built-in.ts";
 import { defineTool } from "../define-tool.ts";
-import { modelTool, withoutModels } from "../inference-chat/model-tool.ts";
+import { modelTool, type PrepareFor, toolForm, withoutModels } from "../inference-chat/model-tool.ts";
 import { finder, modelLines } from "../inference-chat/models.ts";
-import { WithdrawnModels } from "../inference-chat/withdrawn-models.ts";
-import { ceilingOfInput, requireInputFits, texts } from "./input.ts";
-import { openAiEmbeddings } from "./openai-embeddings.ts";
+import { WithdrawnModels } from "../withdrawn-models.ts";
+import { ceilingOfInput, requireInputFits, texts, readInput } from "./input.ts";
+import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
+import { explainIssues } from "../explain-issues.ts";
 
 const NAME = "inference_embed";
 const DESCRIPTION =
@@ -47,16 +53,10 @@ function embedTool(
       const modelOf = finder(models);
       const prepared = (request: EmbeddingRequest, formOf: (made: Embeddings) => JsonObject) =>
         preparedCall(inference, charge, modelOf(request.model), request, formOf);
-      return { tool: toolFor(models, prepared), openai: openAiEmbeddings(modelOf, prepared) };
+      return { ...toolForm(toolFor(models, prepared)), openai: openAiEmbeddings(modelOf, prepared) };
     },
   });
 }
-
-/** Prepares a request whose model and size were checked. */
-export type PrepareEmbeddings = (
-  request: EmbeddingRequest,
-  formOf: (made: Embeddings) => JsonObject,
-) => PreparedCall;
 
 function preparedCall(
   inference: EmbeddingModels,
@@ -98,7 +98,7 @@ function paramsFor(models: readonly ChatModel[]) {
   });
 }
 
-function toolFor(models: readonly ChatModel[], prepare: PrepareEmbeddings): Tool {
+function toolFor(models: readonly ChatModel[], prepare: PrepareEmbeddings) {
   const modelOf = finder(models);
   const prepared = (request: EmbeddingRequest) => prepare(request, (made) => resultOf(request.model, made));
   return defineTool({
@@ -124,4 +124,60 @@ function resultOf(model: string, { vectors, promptTokens }: Embeddings): JsonObj
     embeddings: vectors.map((vector) => [...vector]),
     usage: promptTokens === undefined ? null : { prompt_tokens: promptTokens, total_tokens: promptTokens },
   };
+}
+
+/** Prepares a request whose model and size were checked. */
+type PrepareEmbeddings = (
+  request: EmbeddingRequest,
+  formOf: (made: Embeddings) => JsonObject,
+) => PreparedCall;
+
+/** Of one answer: 5.6 MB of base64. */
+const MAX_BASE64_NUMBERS = 1_048_576;
+
+/** OpenAI API, "Create embeddings", without `encoding_format`, which is the transport's. */
+const body = z.strictObject({
+  model: z.string().min(1).max(256),
+  input: z.unknown(),
+  dimensions: z.int().min(1).nullish(),
+  user: z.unknown().optional(),
+});
+const MEMBERS: JsonObject = {
+  properties: {
+    ...Object.fromEntries(Object.keys(body.shape).map((name) => [name, {}])),
+    encoding_format: {},
+  },
+};
+
+/** Returns the function that prepares a request of the OpenAI API. Its answer has the vectors as base64. */
+function openAiEmbeddings(modelOf: (id: string) => ChatModel, prepare: PrepareEmbeddings): PrepareFor {
+  return (sent) => {
+    const parsed = body.safeParse(sent, { reportInput: true });
+    if (!parsed.success)
+      throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, MEMBERS));
+    const { model: id, dimensions: wanted } = parsed.data;
+    if (!("input" in sent)) throw invalidField("params.input", "is required");
+    const model = modelOf(id);
+    const input = readInput(sent["input"]);
+    const dimensions = wanted ?? undefined;
+    requireInputFits(model, input, dimensions, MAX_BASE64_NUMBERS);
+    return prepare({ model: id, input, dimensions }, (made) => answerOf(id, made));
+  };
+}
+
+/** OpenAI API, "The embedding object". */
+function answerOf(model: string, { vectors, promptTokens }: Embeddings): JsonObject {
+  return {
+    object: "list",
+    data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: base64Of(vector) })),
+    model,
+    usage: { prompt_tokens: promptTokens ?? 0, total_tokens: promptTokens ?? 0 },
+  };
+}
+
+/** Float32 in little-endian order. */
+function base64Of(vector: Float32Array): string {
+  const bytes = new DataView(new ArrayBuffer(vector.length * 4));
+  vector.forEach((number, at) => bytes.setFloat32(at * 4, number, true));
+  return Buffer.from(bytes.buffer).toString("base64");
 }

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SandboxRuns, SandboxRunState } from "../../app/calls/sandbox-runs.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { builtIn } from "../built-in.ts";
+import { builtIn, type SandboxDeps } from "../built-in.ts";
 import { defineTool, unavailableTool } from "../define-tool.ts";
-import type { SandboxDeps } from "./deps.ts";
 import { cancelParams } from "./params.ts";
 
 /** ms */
@@ -27,10 +26,7 @@ function withoutSandbox(): Tool {
   });
 }
 
-/**
- * Cancels an execution of the caller's account on any instance (specification 2.1). Idempotent.
- * `cancelled`: the execution ended or will end because of a cancel, so its result is not delivered.
- */
+/** Cancels an execution of the caller's account on any instance (specification 2.1). Idempotent. */
 export function cancelTool({ engine, runs }: SandboxDeps): Tool {
   return defineTool({
     name: "sandbox_cancel",

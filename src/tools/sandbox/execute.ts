@@ -1,17 +1,19 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { SandboxJob, SandboxOutcome } from "../../domain/tools/sandbox.ts";
+import type { AccountJob, SandboxOutcome } from "../../domain/tools/sandbox.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { builtIn, type Charge } from "../built-in.ts";
+import { builtIn, type Charge, type SandboxDeps } from "../built-in.ts";
 import { afterSelfTest, defineTool, unavailableTool } from "../define-tool.ts";
-import type { SandboxDeps } from "./deps.ts";
 import { executeParams } from "./params.ts";
-import { resultOf } from "./result.ts";
+import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
 
 const DESCRIPTION =
   "Runs Python or JavaScript code in a sandbox without network, files or other processes, and returns " +
   "its output and the value of its last expression (Python) or export default (JavaScript). The price " +
   "depends on timeout_ms; the time that ran is charged.";
+
+/** Code and input, as JSON. */
+const MAX_PARAMS_BYTES = 1024 * 1024;
 
 /** Price settings of the configuration file, micro-USD. */
 interface Prices {
@@ -44,11 +46,7 @@ function withoutSandbox(): Tool {
   });
 }
 
-/**
- * Runs untrusted code (specification 2.1, 2.2). Failed code, exceeded limits and cancellation while running
- * are results and are charged. Failures of the sandbox, and cancellation before the start, are errors and
- * are not.
- */
+/** Runs untrusted code (specification 2.1, 2.2). Failures of the code are charged, of the sandbox not. */
 export function executeTool(deps: SandboxDeps, prices: Prices, charge: Charge = "used"): Tool {
   const { engine, runs, metrics } = deps;
   let running = 0;
@@ -61,6 +59,7 @@ export function executeTool(deps: SandboxDeps, prices: Prices, charge: Charge = 
     scope: "compute:run",
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     params: executeParams,
+    maxParamsBytes: MAX_PARAMS_BYTES,
     metered: charge === "used",
     price: ({ timeout_ms: timeoutMs }) => priceOf(timeoutMs, prices),
     run: async ({ language, code, stdin, timeout_ms: timeoutMs, run_id: name }, context) => {
@@ -73,7 +72,7 @@ export function executeTool(deps: SandboxDeps, prices: Prices, charge: Charge = 
         onRunning(change);
         if (change > 0) progress?.({ progress: 1, total: 2, message: "the code runs" });
       };
-      const job = { runId, language, code, stdin, timeoutMs };
+      const job = { accountId, runId, language, code, stdin, timeoutMs };
       const outcome = await runToEnd(deps, job, { onChange, onWaiting }, signal);
       if (charge === "used") meter?.(priceOf(Math.ceil(outcome.durationMs), prices));
       return resultOf(outcome, { runId: name ?? runId, language, engine: engine.name });
@@ -91,7 +90,7 @@ function priceOf(timeoutMs: number, prices: Prices): MicroUsd {
 /** Runs the job and records its end before returning. A cancel recorded first wins. */
 async function runToEnd(
   deps: SandboxDeps,
-  job: SandboxJob,
+  job: AccountJob,
   { onChange, onWaiting }: Record<"onChange" | "onWaiting", (change: 1 | -1) => void>,
   signal: AbortSignal,
 ): Promise<SandboxOutcome> {
@@ -118,4 +117,34 @@ async function runToEnd(
   return status === outcome.status
     ? outcome
     : { ...outcome, status, result: null, error: null, exitCode: null };
+}
+
+/** The same limit as for requests: serialisers recurse. */
+const MAX_DEPTH = 64;
+
+export function resultOf(
+  outcome: SandboxOutcome,
+  { runId, language, engine }: { runId: string; language: string; engine: string },
+): JsonObject {
+  const { status, error } = outcome;
+  return {
+    run_id: runId,
+    status,
+    stdout: outcome.stdout,
+    stderr: outcome.stderr,
+    stdout_truncated: outcome.stdoutTruncated,
+    stderr_truncated: outcome.stderrTruncated,
+    result: isDeeper(outcome.result, MAX_DEPTH) ? null : outcome.result,
+    error: error && { name: error.name, value: error.value, traceback: error.traceback },
+    exit_code: outcome.exitCode,
+    duration_ms: outcome.durationMs,
+    cpu_ms: outcome.cpuMs,
+    language,
+    engine,
+  };
+}
+
+function isDeeper(value: JsonValue, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }

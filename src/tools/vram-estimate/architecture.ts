@@ -5,7 +5,6 @@ export interface SlidingWindow {
   readonly layers: number;
 }
 
-/** A mixture of experts. */
 export interface Experts {
   readonly count: number;
   /** Experts per token. */
@@ -17,10 +16,7 @@ export interface Experts {
   readonly denseLayers: number;
 }
 
-/**
- * Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1). The cache holds one compressed vector
- * for all heads.
- */
+/** Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1): one compressed vector is cached. */
 export interface LatentAttention {
   /** kv_lora_rank */
   readonly rank: number;
@@ -49,7 +45,6 @@ export interface Recurrent {
   readonly inner: number;
 }
 
-/** A decoder-only transformer. */
 export interface Architecture {
   readonly numLayers: number;
   readonly hiddenSize: number;
@@ -154,11 +149,7 @@ interface DeltaNet {
   readonly kernel: number;
 }
 
-/**
- * Gated DeltaNet (arXiv 2412.06464) as in Qwen3-Next. Each value head has a matrix of key by value
- * dimension. Queries, keys and values pass a short convolution. The gate is as wide as the values, with two
- * more values per value head.
- */
+/** Gated DeltaNet (arXiv 2412.06464) as in Qwen3-Next: a matrix of key by value dimension per value head. */
 export function gatedDeltaNet({
   layers,
   keyHeads,
@@ -189,11 +180,7 @@ interface StateSpace {
   readonly kernel: number;
 }
 
-/**
- * Mamba-2 (arXiv 2405.21060). Each head has a matrix of head dimension by state size. The inner width and
- * both group projections pass a short convolution. The gate is as wide as the inner width, with one more
- * value per head.
- */
+/** Mamba-2 (arXiv 2405.21060): a matrix of head dimension by state size per head. */
 export function mamba2({ layers, heads, headDim, groups, stateSize, kernel }: StateSpace): Recurrent {
   const inner = heads * headDim;
   const convolved = inner + 2 * groups * stateSize;

@@ -25,10 +25,7 @@ export const BLOCKS = {
 /** Type of one tensor in a GGUF file. */
 export type GgmlType = keyof typeof BLOCKS;
 
-/**
- * Layers that get a better type: all, the first two, four, eighth or sixteenth, or "more": the first and
- * last eighth and every third between.
- */
+/** Layers with a better type: all, the first part, or "more": first and last eighth, every third between. */
 export type Layers = "all" | "two" | "four" | "eighth" | "sixteenth" | "more";
 
 /** The type of most tensors, and exceptions. The first matching rule applies. */
@@ -134,10 +131,7 @@ function mixOf(name: GgufMix): Mix {
   return MIXES[name];
 }
 
-/**
- * Returns the bytes of matrices in a GGUF file.
- * @param shapeGuessed assumes rows of whole blocks, as in most published models
- */
+/** Returns bytes in a GGUF file. @param shapeGuessed assumes rows of whole blocks, as most models have */
 export function ggufBytes(
   mix: GgufMix,
   tensors: Tensors,

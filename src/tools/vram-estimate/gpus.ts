@@ -28,11 +28,7 @@ export interface Placement {
   readonly pipelineParallel: number;
 }
 
-/**
- * Returns the smallest placement: the first share that fits; if none does, the last one in as many pipeline
- * stages as needed, balanced evenly.
- * @param shares by increasing number of GPUs
- */
+/** Returns the first share that fits, else the last one in as many stages as needed; shares ascend. */
 export function placementOn(gpu: Gpu, shares: readonly [Share, ...Share[]]): Placement {
   const memory = BigInt(gpu.memoryMib) * MIB;
   const fitting = shares.find(({ total }) => total <= memory);
@@ -42,10 +38,7 @@ export function placementOn(gpu: Gpu, shares: readonly [Share, ...Share[]]): Pla
   return { needed: tensorParallel * pipelineParallel, tensorParallel, pipelineParallel };
 }
 
-/**
- * NCCL buffers per GPU, measured with vLLM and TensorRT-LLM: 342 MiB for two GPUs, 392 MiB for more
- * (nccl_mem of NVIDIA's aiconfigurator).
- */
+/** NCCL buffers per GPU, measured: 342 MiB for two, 392 MiB for more (aiconfigurator, nccl_mem). */
 const NCCL_PAIR = 358_612_992n;
 const NCCL_MORE = 411_041_792n;
 
@@ -61,11 +54,7 @@ export function communicationFixed(gpus: number): bigint {
   return gpus === 2 ? NCCL_PAIR : NCCL_MORE;
 }
 
-/**
- * Checks tensor parallelism as vLLM does: it must divide the attention heads and the recurrent heads, and
- * divide the key-value heads or be a multiple of them.
- * @throws ToolgateError INVALID_REQUEST
- */
+/** Checks tensor parallelism as vLLM does, against the numbers of heads. @throws ToolgateError */
 export function requireDivisible(subject: Divisible, gpus: number): void {
   const obstacle = obstacleTo(subject, gpus);
   if (obstacle)

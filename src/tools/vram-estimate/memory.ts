@@ -24,7 +24,6 @@ const FIXED_OVERHEAD = 536_870_912n;
 /** Fragmentation: one part in 20 of everything else. */
 const FRAGMENTATION = 20n;
 
-/** Returns the memory per GPU with tensor parallelism. */
 export function memoryOn(workload: Workload, gpus: number): Memory {
   return workload.training === undefined
     ? inferenceMemory(workload, gpus)
@@ -120,10 +119,7 @@ function reductionBuffer(computed: Computed, gpus: number): bigint {
   );
 }
 
-/**
- * Activations in 16 bits (arXiv 2205.05198, equations 1 and 2, table 2), doubled for float32, plus 32-bit
- * logits of the loss. Tensor parallelism splits 24 of 34 units per layer and the attention scores.
- */
+/** Activations in 16 bits (arXiv 2205.05198, equations 1 and 2, table 2), and 32-bit logits. */
 function trainingActivations(computed: Computed, recomputation: Recomputation, gpus: number): bigint {
   const { architecture, dtype, contextLength, batchSize } = computed;
   const { numLayers, hiddenSize, numHeads, vocabSize } = architecture;
@@ -174,10 +170,7 @@ function kvCacheBytes(
   return bytesOf(BigInt(batchSize) * (windowed + full) * cachedPerLayer(architecture, gpus), kvCacheDtype);
 }
 
-/**
- * Bytes per GPU of recurrent state: matrices in 32 bits and convolution inputs. Independent of the context
- * length.
- */
+/** Bytes per GPU of recurrent state (32 bits) and convolution inputs, whatever the context length. */
 function recurrentStateBytes({ architecture, kvCacheDtype, batchSize }: Cached, gpus: number): bigint {
   const { recurrent } = architecture;
   if (!recurrent) return 0n;

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { gatedDeltaNet, mamba2, type Architecture } from "./architecture.ts";
 import table from "./models.json" with { type: "json" };
 
-/** A published model. */
 export interface KnownModel extends Architecture {
   /** Name on huggingface.co. */
   readonly id: string;

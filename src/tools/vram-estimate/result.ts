@@ -93,7 +93,6 @@ function gib(bytes: number): number {
   return Math.round((bytes / GIB) * 1_000) / 1_000;
 }
 
-/** Returns the inputs of the formulas. */
 function inputsOf(workload: ResolvedWorkload): JsonObject {
   const { architecture, model, mode, parameters } = workload;
   return {
@@ -126,7 +125,6 @@ function inputsOf(workload: ResolvedWorkload): JsonObject {
   };
 }
 
-/** Features of some architectures. */
 function specialOf(architecture: Architecture): JsonObject {
   const { slidingWindow, experts, latentAttention, recurrent, attentionLayers, numLayers } = architecture;
   return {

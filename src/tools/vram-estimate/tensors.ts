@@ -35,7 +35,6 @@ export interface Tensors {
   readonly expert: boolean;
 }
 
-/** Number of weights. */
 export function numbersOf({ layers, matrices, inputs, outputs }: Tensors): bigint {
   return BigInt(layers) * BigInt(matrices) * BigInt(inputs) * BigInt(outputs);
 }
@@ -53,7 +52,6 @@ export function tensorsOf(architecture: Architecture): readonly Tensors[] {
   ];
 }
 
-/** Returns the parameters in all matrices. */
 export function countParameters(architecture: Architecture): number {
   return Number(tensorsOf(architecture).reduce((sum, tensors) => sum + numbersOf(tensors), 0n));
 }

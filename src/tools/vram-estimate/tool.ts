@@ -31,10 +31,7 @@ export const vramEstimate = builtIn({
     }),
 });
 
-/**
- * Rejects, before payment, inputs whose result cannot be expressed.
- * @throws ToolgateError INVALID_REQUEST
- */
+/** Rejects, before payment, inputs whose result cannot be expressed. @throws ToolgateError INVALID_REQUEST */
 function requireEstimable(params: VramParams): void {
   const workload = resolveWorkload(params);
   const { tensorParallel = 1 } = workload;

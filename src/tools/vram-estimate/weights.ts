@@ -50,11 +50,7 @@ export interface Held {
 /** vLLM pads the vocabulary to a multiple of this before splitting it. */
 const VOCABULARY_PADDING = 64;
 
-/**
- * Returns the weights per GPU. Tensor parallelism splits matrices by outputs or inputs (arXiv 1909.08053,
- * section 3), except those that {@link Split} keeps whole. Key-value heads are copied if there are fewer
- * than GPUs.
- */
+/** Returns the weights per GPU (arXiv 1909.08053, section 3); {@link Split}: which matrices are split. */
 export function weightsHeld(weights: Weights, gpus: number): Held {
   if (gpus === 1 && !weights.quantization)
     return { total: bytesOf(BigInt(weights.parameters), weights.dtype), replicated: 0n };

@@ -24,10 +24,7 @@ export interface ResolvedWorkload extends Workload, Subject {
   readonly tensorParallel: number | undefined;
 }
 
-/**
- * Merges the parameters with the model table and the defaults.
- * @throws ToolgateError INVALID_REQUEST for contradictory parameters
- */
+/** Merges parameters, model table and defaults. @throws ToolgateError INVALID_REQUEST when contradictory */
 export function resolveWorkload(params: VramParams): ResolvedWorkload {
   requireForMode(params);
   requireForQuantization(params);
@@ -99,10 +96,7 @@ export interface Subject extends Quantised, Divisible {
   readonly assumptions: readonly string[];
 }
 
-/**
- * Resolves the named, sized or described model.
- * @throws ToolgateError INVALID_REQUEST for contradictory parameters
- */
+/** Resolves the model. @throws ToolgateError INVALID_REQUEST for contradictory parameters */
 function resolveSubject(params: VramParams): Subject {
   const given = ARCHITECTURE_MEMBERS.filter((member) => params[member] !== undefined);
   if (params.model !== undefined) {

@@ -16,18 +16,17 @@ import type { RequestRecord, Transport } from "../../app/operations/request-reco
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Authentication, Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
-import { BINARY_OPTIONS, DISCONNECTED, messageLimit } from "../limits.ts";
+import { BINARY_OPTIONS, DISCONNECTED, messageLimit, namesTool } from "../limits.ts";
 import { send } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
+import type { MessageSizes } from "../message-size.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
-import { asPlatformAbort, connectError } from "./connect-error.ts";
-import { joinedChunks } from "./joined-chunks.ts";
+import { asPlatformAbort, connectError, refusalOf, UNKNOWN_METHOD } from "./connect-error.ts";
+import { ENVELOPE_BYTES, requirePlainMessage, wholeBody } from "./plain-message.ts";
 import { replaceUnreadable, unreadable } from "./unreadable-message.ts";
-import { requirePlainMessage } from "./plain-message.ts";
-import { refusalOf, UNKNOWN_METHOD } from "./refusal.ts";
 
-/** Dependencies of the handler. */
 export interface ConnectDeps {
   readonly pipeline: Pipeline;
   /** Services to serve publicly; the pipeline contains them all. */
@@ -64,10 +63,7 @@ const AUTHENTICATED = createContextKey<Authentication | undefined>(undefined, {
 
 const errorBody = createErrorBody(errorBindings);
 
-/**
- * Serves the services with Connect's handlers. Authentication and rate limits run before the body is read.
- * Errors that Connect would send without a body get the plain error body. Every response has X-Request-Id.
- */
+/** Serves services with Connect's handlers: authentication before the body, plain error bodies. */
 export function connectHandler({
   pipeline,
   services,
@@ -89,7 +85,7 @@ export function connectHandler({
   });
   for (const operation of operations) {
     // Per-method options enable every protocol they do not disable.
-    const options = { grpc: false, readMaxBytes: messageLimit(operation.endpoint, bodyLimit) };
+    const options = { grpc: false, readMaxBytes: messageLimit(operation, bodyLimit) };
     router.rpc(operation.method, implementation(pipeline, operation), options);
   }
   const handlers = new Map(router.handlers.map((handler) => [pathPrefix + handler.requestPath, handler]));
@@ -119,10 +115,22 @@ export function connectHandler({
       requireUrl(request);
       const values = createContextValues().set(RECORD, record).set(CREDENTIALS, new HttpCredentials(request));
       const asked = universalRequestFromNodeRequest(request, response, undefined, values);
+      const { method } = pipeline.operation(handler.method);
+      const whole = (bytes: Buffer) => {
+        try {
+          pipeline.time.begin(record);
+          if (namesTool(method)) requireSize(pipeline.sizes, method, request, bytes);
+        } catch (error) {
+          throw connectError(pipeline.failure(error, requestId, record));
+        }
+      };
+      const limit = messageLimit(pipeline.operation(method), bodyLimit);
       const answered = await handler({
         ...asked,
-        body: isIterable(asked.body) ? joinedChunks(asked.body) : asked.body,
+        body: isIterable(asked.body) ? wholeBody(asked.body, limit, whole) : asked.body,
       });
+      // No service ended it: the message was unreadable.
+      pipeline.time.end(record);
       const answer = await replaceUnreadable(answered, record, () =>
         connectError(pipeline.failure(unreadable(handler), requestId, record)),
       );
@@ -144,10 +152,20 @@ export function connectHandler({
   };
 }
 
-/**
- * Returns the status of a response that reached no service: gRPC-Web answers 200 to a message that cannot be
- * read.
- */
+/** Checks a message before Connect reads it. @throws ToolgateError PAYLOAD_TOO_LARGE, INVALID_REQUEST */
+function requireSize(
+  sizes: MessageSizes,
+  { input }: Operation["method"],
+  { headers }: IncomingMessage,
+  body: Buffer,
+): void {
+  const type = headers["content-type"] ?? "";
+  const message = type.startsWith("application/grpc-web") ? body.subarray(ENVELOPE_BYTES) : body;
+  if (type.includes("json")) sizes.requireJson(message);
+  else sizes.requireBinary(input, message);
+}
+
+/** Returns the status of a response that reached no service: gRPC-Web answers 200 to unreadable messages. */
 function unreportedStatus({ writableFinished, statusCode }: ServerResponse): number {
   if (!writableFinished) return DISCONNECTED;
   return statusCode >= 400 ? statusCode : 400;
@@ -157,10 +175,7 @@ function isIterable<Body>(body: Body): body is Extract<Body, AsyncIterable<Uint8
   return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 }
 
-/**
- * Connect builds a URL from target and Host. @throws ToolgateError INVALID_REQUEST when it is invalid (RFC
- * 9112 section 3.3)
- */
+/** Connect builds a URL from target and Host. @throws ToolgateError INVALID_REQUEST (RFC 9112 3.3) */
 function requireUrl({ url = "/", headers: { host } }: IncomingMessage): void {
   if (host !== undefined && URL.canParse(url, `http://${host}`)) return;
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, a host name with a port or without");
@@ -172,8 +187,8 @@ async function authenticate(pipeline: Pipeline, context: HandlerContext): Promis
     const credentials = context.values.get(CREDENTIALS);
     if (!credentials || !record) throw new Error("request context missing");
     requirePlainMessage(context);
-    const authentication = await pipeline.authenticate(pipeline.operation(context.method), credentials);
-    record.caller = authentication.caller;
+    const operation = pipeline.operation(context.method);
+    const authentication = await pipeline.authenticate(operation, credentials, record);
     context.values.set(AUTHENTICATED, authentication);
     if (!authentication.rate) return;
     for (const [name, value] of rateLimitHeaders(authentication.rate))
@@ -190,7 +205,7 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
     if (!authentication || !record) throw new Error("request context missing");
     const { requestId } = record;
     try {
-      const answer = await pipeline.invoke(operation, request, {
+      const requested: RequestContext = {
         caller: authentication.caller,
         client: authentication.client,
         requestId,
@@ -202,7 +217,9 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
         onSettlement: ({ header: [name, value] }) => context.responseHeader.set(name, value),
         addHeader: ([name, value]) => context.responseHeader.append(name, value),
         memoForm: "step",
-      });
+      };
+      const invoke = () => pipeline.invoke(operation, request, requested);
+      const answer = await pipeline.time.measure(record, invoke);
       record.status = 200;
       return answer;
     } catch (error) {

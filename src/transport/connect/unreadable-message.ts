@@ -13,10 +13,8 @@ import {
   trailerSerialize,
 } from "@connectrpc/connect/protocol-grpc-web";
 import type { RequestRecord } from "../../app/operations/request-record.ts";
+import { ENVELOPE_BYTES } from "./plain-message.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-
-/** Flags and length before the data of an envelope (gRPC-Web protocol, "Message framing"), bytes. */
-const ENVELOPE_PREFIX = 5;
 
 /** INVALID_REQUEST, as over gRPC. */
 export function unreadable({ method }: UniversalHandler): ToolgateError {
@@ -24,10 +22,7 @@ export function unreadable({ method }: UniversalHandler): ToolgateError {
   return new ToolgateError("INVALID_REQUEST", problem);
 }
 
-/**
- * Returns the answer, with another error if Connect failed before the call reached the service: it answers
- * INTERNAL to a message that it cannot decode.
- */
+/** Returns the answer, with another error where Connect answers INTERNAL to an unreadable message. */
 export async function replaceUnreadable(
   answer: UniversalServerResponse,
   record: RequestRecord,
@@ -38,7 +33,7 @@ export async function replaceUnreadable(
   if (!answer.header?.get("content-type")?.startsWith("application/grpc-web")) return answer;
   // Nothing but trailers: the service has not answered.
   const body = await bytesOf(answer.body ?? []);
-  const status = trailerParse(body.subarray(ENVELOPE_PREFIX)).get(headerGrpcStatus);
+  const status = trailerParse(body.subarray(ENVELOPE_BYTES)).get(headerGrpcStatus);
   if (status !== String(Code.Internal)) return { ...answer, body: oneChunk(body) };
   const trailer = new Headers();
   setTrailerStatus(trailer, error());

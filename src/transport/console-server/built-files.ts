@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { tagOf } from "../http/entity-tag.ts";
+import { tagOf } from "../http/response.ts";
 
 /** Content coding (RFC 9110 section 8.4.1). */
 export type Coding = "br" | "gzip" | "identity";
@@ -28,10 +28,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/**
- * Reads the built console into memory, so that no request path reaches the file system.
- * @returns undefined when it is not built
- */
+/** Reads the built console into memory: no request reaches the file system. @returns undefined: no build */
 export function readBuiltFiles(folder: string): BuiltFiles | undefined {
   if (!existsSync(path.join(folder, "index.html"))) return undefined;
   const files = new Map<string, BuiltFile>();

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { hasVersion } from "../http/entity-tag.ts";
+import { hasVersion } from "../http/response.ts";
 import type { MountedHandler } from "../http/dispatch.ts";
 import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./built-files.ts";
 import type { DevWallet } from "./dev-wallet.ts";
@@ -39,13 +39,11 @@ export interface ConsoleFilesOptions {
   readonly hasSession: (cookie: string | undefined) => boolean;
   /** Set in development only. */
   readonly devWallet?: DevWallet | undefined;
-  /** Whether the page shows the tools without a sign-in. */
   readonly publicTools?: boolean;
   /** Serves the page and assets from their sources, with its own policy; development only. */
   readonly devFiles?: Pick<MountedHandler, "handle"> | undefined;
 }
 
-/** Serves the console's page and assets from memory, without authentication. */
 export class ConsoleFiles {
   readonly #options: ConsoleFilesOptions;
   readonly #page: BuiltFile | undefined;
@@ -81,10 +79,7 @@ export class ConsoleFiles {
     else plain(response, 404, "No file matches this path.\n");
   }
 
-  /**
-   * Returns the sign-in page when there surely is no session. Browsers leave out a strict cookie when another
-   * site leads here.
-   */
+  /** Returns the sign-in page if there surely is no session; links from other sites omit a strict cookie. */
   #pageFor(name: string, { headers }: IncomingMessage): BuiltFile | undefined {
     const isUnsure = headers["sec-fetch-site"] === "cross-site";
     const isPublic = this.#options.publicTools === true && /^tools(?:\/|$)/.test(name);

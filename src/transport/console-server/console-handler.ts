@@ -23,7 +23,6 @@ export interface ConsoleHandlerOptions {
   readonly files: Handler;
   readonly origin: ConsoleOrigin;
   readonly requestIds: RequestIds;
-  /** Builds the error response. */
   readonly failed: (error: unknown, requestId: string) => HttpResponse;
 }
 

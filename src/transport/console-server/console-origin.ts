@@ -37,11 +37,7 @@ export class ConsoleOrigin {
     return cookieFormOf(this.url);
   }
 
-  /**
-   * Returns the URL to redirect to when the page was requested under another name of this machine.
-   * `localhost` and `127.0.0.1` are different origins, and only one is the console's.
-   * @returns undefined when the name is right or unknown
-   */
+  /** Returns where to redirect a page requested under another name of this machine; undefined: nowhere. */
   canonicalUrl(host: string | undefined, path: string): string | undefined {
     const { url } = this;
     const [, hostname, port = "80"] = HOST.exec(host ?? "") ?? [];

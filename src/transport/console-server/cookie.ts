@@ -11,11 +11,7 @@ export interface CookieForm {
 /** 32 bytes in base64url, optionally followed by blanks. */
 const TOKEN = /^([\w-]{43})[ \t]*$/;
 
-/**
- * Returns the cookie's form. Over https the `__Host-` prefix keeps other hosts and paths from overwriting it;
- * over http it exists on loopback only.
- * @returns undefined when the cookie would travel unencrypted
- */
+/** Returns the cookie's form: `__Host-` over https, plain on loopback. @returns undefined: unencrypted */
 export function cookieFormOf({ protocol, hostname }: URL): CookieForm | undefined {
   if (protocol === "https:") return { name: "__Host-toolgate_session", secure: true };
   return isLoopback(hostname) ? { name: "toolgate_session", secure: false } : undefined;
@@ -38,7 +34,6 @@ export function setCookieHeader(form: CookieForm, token: string, maxAgeSeconds: 
   return ["set-cookie", `${form.name}=${token}; Max-Age=${maxAgeSeconds}; ${attributes(form)}`];
 }
 
-/** Returns the header that deletes the cookie. */
 export function clearCookieHeader(form: CookieForm): Header {
   return ["set-cookie", `${form.name}=; Max-Age=0; ${attributes(form)}`];
 }

@@ -3,10 +3,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 
-/**
- * Serves the development wallet's secret key to the console's own page at `/console/dev-wallet.json`. The key
- * holds test money on a local chain; other pages still cannot read it.
- */
+/** Serves the key of the development wallet (test money) at `/console/dev-wallet.json`, same origin only. */
 export class DevWallet {
   readonly #origin: Pick<ConsoleOrigin, "requireOwnPage">;
   readonly #body: string;

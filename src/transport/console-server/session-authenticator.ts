@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Sessions, SignedIn } from "../../app/accounts/sessions.ts";
+import type { Sessions, SignedIn } from "../../app/accounts/authenticator.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
-import type { RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RateTier } from "../../domain/accounts/caller.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
   ClientInfo,
   KeyRequirement,
 } from "../authentication.ts";
-import { clientAddress, networkOf } from "../remote-address.ts";
+import type { ClientAddresses } from "../remote-address.ts";
 import type { ConsoleOrigin } from "./console-origin.ts";
 import { tokenFromCookie } from "./cookie.ts";
 
@@ -30,15 +30,10 @@ export interface SessionAuthenticatorOptions {
   readonly sessions: Pick<Sessions, "find">;
   readonly origin: ConsoleOrigin;
   readonly clock: Clock;
-  /** Number of proxies in front of this server that append to X-Forwarded-For. */
-  readonly trustedProxies: number;
+  readonly clients: ClientAddresses;
 }
 
-/**
- * Authenticates console sessions by cookie, sent by the console's own pages. Ignores API keys and the
- * Authorization header, which a proxy may use for itself. Looks up the session for each request, so a revoked
- * one ends at once.
- */
+/** Authenticates console sessions by cookie, at each request: a revoked one ends at once. Ignores keys. */
 export class SessionAuthenticator implements RequestAuthenticator {
   readonly #options: SessionAuthenticatorOptions;
   readonly #sessionRates: TokenBuckets;
@@ -53,12 +48,11 @@ export class SessionAuthenticator implements RequestAuthenticator {
   }
 
   async authenticate(requirement: KeyRequirement, credentials: Credentials): Promise<Authentication> {
-    const { origin, trustedProxies } = this.#options;
+    const { origin, clients } = this.#options;
     const { page } = credentials;
     if (!page) throw new Error("the console is served over HTTP only");
     origin.requireOwnPage(page);
-    const address = clientAddress(credentials, trustedProxies);
-    const client = { address, network: networkOf(address), userAgent: page.userAgent ?? "" };
+    const client = { ...clients.of(credentials), userAgent: page.userAgent ?? "" };
     const form = origin.cookie;
     const token = form && requirement !== "none" ? tokenFromCookie(page.cookie, form) : undefined;
     const signedIn = token === undefined ? undefined : await this.#find(token, client);

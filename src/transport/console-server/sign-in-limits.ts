@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RateTier } from "../../domain/accounts/caller.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type { ClientInfo } from "../authentication.ts";
@@ -27,10 +27,7 @@ export class SignInLimits {
     if (!rate.allowed) throw new RateLimitedError(rate, "sign-ins started from your address");
   }
 
-  /**
-   * Runs a sign-in.
-   * @throws RateLimitedError after too many failures, and whatever `signIn` throws
-   */
+  /** Runs a sign-in. @throws RateLimitedError after too many failures, and whatever `signIn` throws */
   async attempt<Result>({ network }: ClientInfo, signIn: () => Promise<Result>): Promise<Result> {
     const refusal = this.#failures.refusal(network);
     if (refusal) throw new RateLimitedError(refusal, "failed sign-ins from your address");

@@ -1,6 +1,5 @@
-import { didDocumentPath, didWeb } from "../../domain/payments/did-web.ts";
-import type { JwsSigner } from "../../domain/payments/jws-signer.ts";
-import type { ServedDocument } from "./document.ts";
+import { didDocumentPath, didWeb, type JwsSigner } from "../../domain/payments/jws-signer.ts";
+import type { ServedDocument } from "./document-handler.ts";
 
 export interface DidDocumentOptions {
   readonly signer: JwsSigner;

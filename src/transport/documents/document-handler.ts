@@ -1,14 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { RequestIds } from "../request-ids.ts";
-import { send, type HttpResponse } from "../http/response.ts";
-import { hasVersion, tagOf } from "../http/entity-tag.ts";
-import type { ServedDocument } from "./document.ts";
+import { send, type HttpResponse, hasVersion, tagOf } from "../http/response.ts";
+
+export interface ServedDocument {
+  readonly path: string;
+  readonly mediaType: string;
+  /** Cache lifetime, seconds. */
+  readonly maxAgeSeconds: number;
+  /** The current text; the same string until it changes. */
+  text(): string;
+}
 
 export interface DocumentHandlerDeps {
   readonly documents: readonly ServedDocument[];
   readonly requestIds: RequestIds;
-  /** Builds the error response. */
   readonly failed: (error: ToolgateError, requestId: string) => HttpResponse;
 }
 
@@ -20,7 +26,6 @@ interface CachedDocument {
 
 const ALLOW = "GET, HEAD, OPTIONS";
 
-/** Serves public documents to pages of any origin. */
 export class DocumentHandler {
   readonly #documents: ReadonlyMap<string, ServedDocument>;
   readonly #deps: DocumentHandlerDeps;

@@ -1,17 +1,17 @@
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { displayUsd } from "../../domain/core/money.ts";
-import { ASSET, NETWORK } from "../../domain/payments/body-proof.ts";
+import { ASSET } from "../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../domain/payments/payment-id.ts";
 import type { ListedTool } from "../../domain/tools/tool.ts";
 import type { SoldTools } from "../x402/sold-tools.ts";
-import type { ServedDocument } from "./document.ts";
+import type { ServedDocument } from "./document-handler.ts";
 
 export interface LlmsTextOptions {
   readonly catalogue: Catalogue;
   readonly version: string;
   /** Available after the servers listen. */
   readonly baseUrl: () => string;
-  /** Whether the gateway pays chain fees for callers. */
   readonly gasless: boolean;
   /** Undefined: nothing is sold without an API key. */
   readonly sold: SoldTools | undefined;
@@ -49,7 +49,7 @@ function head(): string[] {
     "# Toolgate",
     "",
     "> Tool calls for software agents over HTTP, MCP, Connect and gRPC. Free tools need no payment; others " +
-      `are paid per call in ${ASSET} on ${NETWORK}, from a balance or by a transfer for that call.`,
+      `are paid per call in ${ASSET} on ${SOLANA}, from a balance or by a transfer for that call.`,
     "",
   ];
 }
@@ -117,7 +117,7 @@ function paying({ gasless }: LlmsTextOptions): string[] {
     "1. The call returns 402 with `quote` (price in millionths of a USD, valid for `ttl_seconds`) and " +
       "`payment_instructions`." +
       (gasless ? " The header PAYMENT-REQUIRED has the same offer for x402 version 2 clients." : ""),
-    `2. Send \`price_usdc_microusd\` of ${ASSET} on ${NETWORK} to \`pay_to\` ` +
+    `2. Send \`price_usdc_microusd\` of ${ASSET} on ${SOLANA} to \`pay_to\` ` +
       "with a memo in `memo_format`. The memo links the transfer to the quote.",
     '3. Repeat the same call with `X-Payment`: base64url of `{"tx": "<signature>", "quote_id": ' +
       '"<quote_id>"}`. The response is 200 with a receipt. Repeating the proof returns the stored result ' +
@@ -159,9 +159,9 @@ function priceWords({ status, billable, fixedPrice }: ListedTool): string {
 function parameterWords({ properties, required }: JsonObject): string {
   if (typeof properties !== "object" || properties === null) return "";
   const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : []);
-  const names = Object.keys(properties).map((name) =>
-    needed.has(name) ? `\`${name}\` (required)` : `\`${name}\``,
-  );
+  // A seller chooses the names: others could end the line, or the code that they are in.
+  const plain = Object.keys(properties).filter((name) => /^[\w.:$@/[\]-]{1,64}$/.test(name));
+  const names = plain.map((name) => (needed.has(name) ? `\`${name}\` (required)` : `\`${name}\``));
   return names.length === 0 ? "" : ` Parameters: ${names.join(", ")}.`;
 }
 

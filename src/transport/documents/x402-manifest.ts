@@ -4,7 +4,7 @@ import { X402_NETWORK, X402_SCHEME } from "../../domain/payments/x402.ts";
 import { bazaarExtension } from "../x402/bazaar.ts";
 import { MAX_TIMEOUT_SECONDS, MIME_TYPE, SERVICE_NAME } from "../x402/offers.ts";
 import type { SoldTool, SoldTools } from "../x402/sold-tools.ts";
-import type { ServedDocument } from "./document.ts";
+import type { ServedDocument } from "./document-handler.ts";
 
 /** How wallets pay here. Addresses are base58. */
 export interface WalletPayment {
@@ -27,10 +27,7 @@ export interface X402ManifestOptions {
   readonly now: () => number;
 }
 
-/**
- * Returns /.well-known/x402: each resource that a wallet can buy, as `DiscoveryResource` of the bazaar
- * (`items`), and its address (`resources`, the form of x402scan).
- */
+/** Returns /.well-known/x402: sold resources as `items` (bazaar) and `resources` (x402scan). */
 export function x402Manifest(options: X402ManifestOptions): ServedDocument {
   let kept: { readonly byName: ReadonlyMap<string, SoldTool>; readonly text: string } | undefined;
   return {
@@ -95,7 +92,6 @@ function terms(price: MicroUsd, { asset, payTo, feePayer }: WalletPayment): obje
   };
 }
 
-/** Returns the price as `x-payment-info` of OpenAPI operations has it. */
 export function priceOf({
   fixedPrice,
   metered,

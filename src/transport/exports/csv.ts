@@ -6,10 +6,7 @@ export type Cell = string | MicroUsd | undefined;
 /** Without it, spreadsheets assume a local encoding instead of UTF-8. */
 export const BYTE_ORDER_MARK = "\uFEFF";
 
-/**
- * Positions where a spreadsheet may see a formula: at the start of a cell, after a semicolon or tab
- * (separators in some locales), and after a line break.
- */
+/** Where a spreadsheet may see a formula: start of a cell, after a semicolon, tab or line break. */
 const FORMULA = /(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])(?<=^|[;\t\r\n]\s*)|^(?=[\t\r\n])/g;
 
 /** Returns one line with CRLF (RFC 4180). */
@@ -17,9 +14,7 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-/**
- * Amounts stay numbers with sign and six decimals. Texts that could start a formula get a leading apostrophe.
- */
+/** Amounts stay numbers with six decimals. Texts that could start a formula get an apostrophe. */
 function csvCell(cell: Cell): string {
   if (cell === undefined) return "";
   if (typeof cell === "bigint") return formatUsdc(cell);

@@ -1,15 +1,11 @@
 import type { Span } from "../../app/accounts/statements.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 
-/** A file the account holder can download. */
 export interface ExportFile {
   readonly path: string;
   /** Names of the accepted query parameters. */
   readonly parameters: readonly string[];
-  /**
-   * Returns the file's name and its text in chunks that are read on demand.
-   * @throws ToolgateError INVALID_REQUEST for invalid parameters, and whatever the ports throw
-   */
+  /** Returns name and text, in chunks read on demand. @throws ToolgateError INVALID_REQUEST */
   open(accountId: string, parameters: ExportParameters): Promise<OpenedFile>;
 }
 
@@ -23,10 +19,7 @@ export type ExportParameters = ReadonlyMap<string, string>;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/**
- * Parses a query string.
- * @throws ToolgateError INVALID_REQUEST for unknown or repeated parameters
- */
+/** Parses a query string. @throws ToolgateError INVALID_REQUEST for unknown or repeated parameters */
 export function parametersOf(search: string, known: readonly string[]): ExportParameters {
   const found = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
@@ -55,7 +48,6 @@ export function spanOf(from: Date | undefined, to: Date | undefined): Span {
   return { from, to };
 }
 
-/** Returns the date range as part of a file name. */
 export function spanWords({ from, to }: Span): string {
   return `${from ? `-from-${dayOf(from)}` : ""}${to ? `-to-${dayOf(to)}` : ""}`;
 }

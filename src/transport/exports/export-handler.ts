@@ -12,7 +12,6 @@ export interface ExportHandlerOptions {
   readonly authenticator: RequestAuthenticator;
   readonly files: readonly ExportFile[];
   readonly requestIds: RequestIds;
-  /** Builds the error response. */
   readonly failed: (error: unknown, requestId: string) => HttpResponse;
   /** Overrides {@link MINIMUM_RATE}. */
   readonly minimumRate?: MinimumRate;
@@ -34,10 +33,7 @@ const MAX_PER_ACCOUNT = 2;
 
 const ALLOW = "GET, HEAD";
 
-/**
- * Streams CSV files of any length to the session's account. Errors before the first chunk get an error
- * response. Later errors destroy the connection, so that a partial file never looks complete.
- */
+/** Streams CSV files to the session's account. Later errors destroy the connection: no partial file. */
 export class ExportHandler {
   readonly #options: ExportHandlerOptions;
   readonly #files: ReadonlyMap<string, ExportFile>;
@@ -138,10 +134,7 @@ export class ExportHandler {
     await this.#waitForReader(response, "finish", signal);
   }
 
-  /**
-   * Resolves when the client has read the buffered data. @throws AbortError when it disconnects or is too
-   * slow
-   */
+  /** Resolves when the client has read the buffer. @throws AbortError when it disconnects or is too slow */
   async #waitForReader(
     response: ServerResponse,
     event: "drain" | "finish",
@@ -161,7 +154,6 @@ export class ExportHandler {
   }
 }
 
-/** Returns whether the client disconnected or was too slow. */
 function isClientAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
 }

@@ -1,20 +1,23 @@
 import type { CallInfo, History, HistoryFilter, PageQuery, Receipts, Runs } from "../../app/calls/history.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { invalidField } from "../../domain/core/errors.ts";
-import { RECEIPT_MEMBERS, type Receipt, type ReceiptStatus } from "../../domain/calls/receipt.ts";
-import type { CallOutcome, Run, RunStatus } from "../../domain/calls/run.ts";
-import { keyIdIn } from "../services/key-id.ts";
-import { modelIn, toolIn } from "../services/tool-name.ts";
+import {
+  RECEIPT_MEMBERS,
+  type Receipt,
+  type ReceiptStatus,
+  type CallOutcome,
+  type Run,
+  type RunStatus,
+} from "../../domain/calls/receipt.ts";
+import { keyIdIn, modelIn, toolIn } from "../services/request-fields.ts";
 import { csvLine, type Cell } from "./csv.ts";
 import { dateOf, spanOf, spanWords, type ExportFile, type ExportParameters } from "./export-file.ts";
 
-/** Rows per query. */
 const BATCH = 500;
 
 /** Columns of a CSV file: name to cell. */
 type Columns<Item> = Readonly<Record<string, (item: Item, call: CallInfo | undefined) => Cell>>;
 
-/** The last columns of both files. */
 const CALL_COLUMNS: Columns<unknown> = {
   key_id: (_item, call) => call?.key?.keyId,
   key: (_item, call) => call?.key?.name,

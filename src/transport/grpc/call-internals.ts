@@ -1,11 +1,16 @@
+import grpcJs from "@grpc/grpc-js/package.json" with { type: "json" };
 import { Server as Listener } from "node:net";
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Server, ServerInterceptingCallInterface } from "@grpc/grpc-js";
 import type { MessageReader } from "./message-reader.ts";
 
-// Access to private members of grpc-js 1.14 that have no public alternative.
+// Access to private members of grpc-js that have no public alternative.
 
-/** Returns the HTTP/2 stream of a call. */
+/** The version of grpc-js whose private members these functions know. */
+const KNOWN = "1.14.7";
+
+export const GRPC_JS = { version: grpcJs.version, isKnown: grpcJs.version === KNOWN };
+
 export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
   const stream: unknown = Reflect.get(call, "stream");
   if (!isStream(stream)) throw new Error("grpc-js: the call has no stream");
@@ -27,10 +32,7 @@ export function readWith(call: ServerInterceptingCallInterface, reader: MessageR
   Reflect.set(call, "decoder", reader);
 }
 
-/**
- * Hands the streams of a listener to `serve`, and to grpc-js those that it does not serve. All count for the
- * idle time of their connection.
- */
+/** Hands streams to `serve`, and to grpc-js those it does not serve. All count for the idle time. */
 export function serveFirst(
   server: Server,
   listener: Http2Server,
@@ -47,7 +49,6 @@ export function serveFirst(
   });
 }
 
-/** Returns the HTTP/2 servers of a gRPC server. */
 export function listenersOf(server: Server): Http2Server[] {
   const listeners: unknown = Reflect.get(server, "http2Servers");
   return listeners instanceof Map ? [...listeners.keys()].filter(isListener) : [];

@@ -6,11 +6,7 @@ export interface KeylessLimits {
   readonly total: number;
 }
 
-/**
- * Returns the calls to end: the oldest of each connection above its limit, then the oldest of the largest
- * connections until the total fits. Small connections keep their calls.
- * @param calls oldest first
- */
+/** Returns the calls to end: the oldest above the limit of a connection, then of the largest ones. */
 export function excessCalls(calls: Iterable<OpenCall>, { perConnection, total }: KeylessLimits): OpenCall[] {
   const connections = [...Map.groupBy(calls, ({ stream }) => stream.session).values()];
   const ended = connections.flatMap((held) => held.splice(0, held.length - perConnection));

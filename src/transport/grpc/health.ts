@@ -12,7 +12,7 @@ import {
   type ServerWritableStream,
   status,
 } from "@grpc/grpc-js";
-import type { Health } from "../../app/operations/health.ts";
+import type { Health } from "../../app/operations/readiness.ts";
 
 type CheckRequest = MessageShape<typeof HealthCheckRequestSchema>;
 type CheckResponse = MessageShape<typeof HealthCheckResponseSchema>;
@@ -71,7 +71,6 @@ export class HealthEndpoint {
     this.#timer ??= setInterval(() => void this.#notifyWatchers(), this.#watchIntervalMs).unref();
   };
 
-  /** Reports NOT_SERVING to all watchers and ends their calls. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();

@@ -9,10 +9,7 @@ export const MAX_MESSAGES = 256;
 /** Bytes allocated for a declared length before its bytes arrive. */
 const FIRST = 4 * 1024;
 
-/**
- * Reads messages from DATA frames. Copies the bytes: a slice of one byte would retain the 64 KiB socket
- * buffer.
- */
+/** Reads messages from DATA frames. Copies the bytes: a slice would retain the 64 KiB socket buffer. */
 export class MessageReader {
   readonly #limit: number;
   #count = 0;
@@ -26,10 +23,7 @@ export class MessageReader {
     this.#limit = limit;
   }
 
-  /**
-   * Returns the messages that are complete, with their prefixes.
-   * @throws ToolgateError for a message that is too large or compressed, or too many messages
-   */
+  /** Returns the complete messages with prefixes. @throws ToolgateError: too large, compressed, too many */
   write(data: Buffer): Buffer[] {
     const messages: Buffer[] = [];
     let at = 0;
@@ -49,10 +43,7 @@ export class MessageReader {
   #declared(): number {
     requireIdentity(this.#into[0] === 0 ? undefined : "compressed");
     const length = this.#into.readUInt32BE(1);
-    if (length > this.#limit) {
-      const problem = `the message is larger than ${this.#limit} bytes; send less`;
-      throw new ToolgateError("PAYLOAD_TOO_LARGE", problem);
-    }
+    if (length > this.#limit) throw tooLarge(this.#limit);
     return PREFIX + length;
   }
 
@@ -75,6 +66,10 @@ export class MessageReader {
     this.#size = undefined;
     return message;
   }
+}
+
+export function tooLarge(limit: number): ToolgateError {
+  return new ToolgateError("PAYLOAD_TOO_LARGE", `the message is larger than ${limit} bytes; send less`);
 }
 
 /** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE (UNIMPLEMENTED) for compressed messages (compression.md) */

@@ -1,7 +1,6 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { status } from "@grpc/grpc-js";
 
-/** A call that has not ended. */
 export interface OpenCall {
   /** Place among the open calls; undefined when it is none of them. */
   place: number | undefined;
@@ -13,11 +12,9 @@ export interface OpenCall {
   waitsFor: "request" | "gateway" | "reader";
   /** Start of the wait, ms; monotonic. */
   since: number;
-  /** Ends the call. */
   sendStatus(ended: { readonly code: status; readonly details: string }): void;
 }
 
-/** Records what a call waits for. */
 export function markWaiting(open: OpenCall, waitsFor: OpenCall["waitsFor"]): void {
   open.waitsFor = waitsFor;
   open.since = performance.now();

@@ -31,6 +31,9 @@ export interface CallLimits {
 /** Calls without a key may wait this long before the limit per connection applies, ms. */
 const WAIT_GRACE_MS = 1_000;
 
+/** For the small request of a call without a key, ms. */
+const KEYLESS_REQUEST_MS = 8_000;
+
 const LATE = { code: status.DEADLINE_EXCEEDED, details: "the request did not arrive in time" };
 const TOO_MANY = {
   code: status.RESOURCE_EXHAUSTED,
@@ -40,10 +43,7 @@ const TOO_MANY = {
 const NO_HEADERS = new Metadata();
 NO_HEADERS.set(...IDENTITY);
 
-/**
- * Tracks open calls: ends those that wait too long for their client, and excess calls without a key. grpc-js
- * only enforces deadlines that clients send.
- */
+/** Ends calls that wait too long for their client, and excess calls without a key. */
 export class OpenCalls {
   readonly #limits: CallLimits;
   readonly #refusal: (thrown: unknown) => StatusObject;
@@ -61,10 +61,7 @@ export class OpenCalls {
     this.#refusal = refusal;
   }
 
-  /**
-   * Tracks the calls that grpc-js serves, which need no key. Must be the server's only interceptor: it reads
-   * private members of grpc-js's call.
-   */
+  /** Tracks calls without a key. Must be the only interceptor: it reads private members of grpc-js. */
   readonly interceptor: ServerInterceptor = (method, call) => this.#track(method, call);
 
   #track(
@@ -126,7 +123,6 @@ export class OpenCalls {
     });
   }
 
-  /** Starts to track a call. */
   add(open: OpenCall): void {
     open.place = this.#open.push(open) - 1;
     const { requestMs, answerMs } = this.#limits;
@@ -146,7 +142,6 @@ export class OpenCalls {
     this.#trimSoon();
   }
 
-  /** A response is sent. */
   answering(open: OpenCall): void {
     markWaiting(open, "reader");
     if (this.#keyless.has(open)) this.#trimSoon();
@@ -161,12 +156,12 @@ export class OpenCalls {
 
   #sweep(): void {
     const now = performance.now();
-    const { requestMs, answerMs, keyless } = this.#limits;
+    const { answerMs, keyless } = this.#limits;
     for (const open of this.#open.slice()) {
       const age = now - open.since;
       // grpc-js does not report the cancellation of a call that has not started.
       if (open.stream.destroyed) this.#remove(open);
-      else if (open.waitsFor === "request" && age > requestMs) open.sendStatus(LATE);
+      else if (open.waitsFor === "request" && age > this.#requestMs(open)) open.sendStatus(LATE);
       else if (open.waitsFor === "reader" && age > answerMs) open.stream.close(constants.NGHTTP2_CANCEL);
     }
     const held = this.#waitingKeyless().filter(({ since }) => now - since > WAIT_GRACE_MS);
@@ -176,14 +171,17 @@ export class OpenCalls {
     this.#timer = undefined;
   }
 
+  #requestMs(open: OpenCall): number {
+    const { requestMs } = this.#limits;
+    return this.#keyless.has(open) && !open.streaming ? Math.min(requestMs, KEYLESS_REQUEST_MS) : requestMs;
+  }
+
   /** Watch and reflection streams always wait for their client. */
   #waitingKeyless(): OpenCall[] {
     return [...this.#keyless].filter(({ streaming, waitsFor }) => streaming || waitsFor !== "gateway");
   }
 
-  /**
-   * Runs after buffered data is read: by then a call with its whole request no longer waits for its client.
-   */
+  /** Runs after buffered data is read: a call with its whole request no longer waits for its client. */
   #trimSoon(): void {
     const { total } = this.#limits.keyless;
     if (this.#trimming || this.#keyless.size <= total) return;

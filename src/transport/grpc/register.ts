@@ -29,7 +29,6 @@ const HANDLER_TYPE = {
   bidi_streaming: "bidi",
 } as const satisfies Record<DescMethod["methodKind"], string>;
 
-/** Registers a handler of messages. */
 export function register<I extends DescMessage, O extends DescMessage>(
   server: Server,
   method: Typed<I, O>,
@@ -45,10 +44,7 @@ export function register<I extends DescMessage, O extends DescMessage>(
   );
 }
 
-/**
- * Registers a handler of messages that returns encoded ones.
- * @param service service name, if not the method's own
- */
+/** Registers a handler that returns encoded messages. @param service name, if not the method's own */
 export function registerEncoded<I extends DescMessage>(
   server: Server,
   { input, methodKind, name, parent }: DescMethod & { input: I },
@@ -65,11 +61,10 @@ export function encode<D extends DescMessage>(schema: D, message: MessageShape<D
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function asIs(bytes: Buffer): Buffer {
+export function asIs(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** Returns the HTTP/2 path of a method. */
 export function pathOf({ parent, name }: Pick<DescMethod, "parent" | "name">): string {
   return `/${parent.typeName}/${name}`;
 }

@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Stream, IncomingHttpHeaders, Settings } from "node:http2";
 import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
@@ -11,22 +11,22 @@ import {
   setLogVerbosity,
   status,
 } from "@grpc/grpc-js";
+import type { Log } from "../../domain/core/log.ts";
 import type { RequestRecorder } from "../../app/operations/request-record.ts";
-import type { Health as HealthCheck } from "../../app/operations/health.ts";
+import type { Health as HealthCheck } from "../../app/operations/readiness.ts";
 import { MAX_CONNECTIONS } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RequestIds } from "../request-ids.ts";
-import { listenersOf, serveFirst } from "./call-internals.ts";
+import { GRPC_JS, listenersOf, serveFirst } from "./call-internals.ts";
 import { HealthEndpoint } from "./health.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";
 import { serverReflection } from "./reflection.ts";
-import { pathOf, register, registerEncoded } from "./register.ts";
-import { HEADER_SETTINGS, reduceHeaders } from "./request-headers.ts";
+import { asIs, pathOf, register, registerEncoded } from "./register.ts";
 import { httpStatusOf, IDENTITY, statusOf } from "./status.ts";
 import { MAX_SEND_BYTES } from "./unary-call.ts";
 import { UnaryHandler } from "./unary-handler.ts";
+import { HEAD_LIMIT } from "../http/parse-error.ts";
 
-/** Dependencies of the gRPC server. */
 export interface GrpcDeps {
   readonly pipeline: Pipeline;
   /** Services to serve; the pipeline contains them all. */
@@ -37,23 +37,25 @@ export interface GrpcDeps {
   readonly bodyLimit: number;
   /** Interval of the health check for watchers, ms; default 1000. */
   readonly watchIntervalMs?: number;
-  /** Overrides {@link GRPC_LIMITS}. */
   readonly limits?: Partial<GrpcLimits>;
+  readonly log: Pick<Log, "warn">;
+  /**
+   * Uses the public API of grpc-js alone: without the early checks of keys and sizes and without the limits
+   * of waiting calls, headers and connections. Default: with an unknown version of grpc-js.
+   */
+  readonly byLibrary?: boolean;
 }
 
 /** Limits of calls and connections; times in ms. */
 export interface GrpcLimits extends CallLimits {
   /** Idle time of a connection. */
   readonly idleMs: number;
-  /**
-   * Age of a connection, plus or minus a tenth; then clients reconnect and open calls have `graceMs` to end.
-   */
+  /** Age of a connection, plus or minus a tenth; then clients reconnect and calls have `graceMs` to end. */
   readonly ageMs: number;
   readonly graceMs: number;
   /** Interval of keepalive pings, and the wait for each reply. */
   readonly pingMs: number;
   readonly pongMs: number;
-  /** Open connections. */
   readonly connections: number;
 }
 
@@ -82,6 +84,8 @@ export class GrpcServer {
   /** Paths of the methods that grpc-js serves. */
   readonly #served: ReadonlySet<string>;
   readonly #connections: number;
+  /** See {@link GrpcDeps.byLibrary}. */
+  readonly #byLibrary: boolean;
   #address: string | undefined;
 
   constructor({
@@ -92,7 +96,11 @@ export class GrpcServer {
     bodyLimit,
     watchIntervalMs = 1000,
     limits,
+    byLibrary = !GRPC_JS.isKnown,
+    log,
   }: GrpcDeps) {
+    this.#byLibrary = byLibrary;
+    if (byLibrary) log.warn({ version: GRPC_JS.version }, "gRPC is served without some limits");
     const within = { ...GRPC_LIMITS, ...limits };
     this.#connections = within.connections;
     this.#requests = pipeline.requests;
@@ -107,7 +115,16 @@ export class GrpcServer {
     this.#unary = new UnaryHandler(pipeline, methods, requestIds, bodyLimit, calls);
     // grpc-js would log metadata that clients send.
     setLogVerbosity(logVerbosity.NONE);
-    this.#server = new Server({ ...optionsOf(within), interceptors: [calls.interceptor] });
+    this.#server = new Server({
+      ...optionsOf(within),
+      ...(byLibrary
+        ? { "grpc.max_receive_message_length": bodyLimit }
+        : { interceptors: [calls.interceptor] }),
+    });
+    if (byLibrary) {
+      for (const [path, handler] of this.#unary.libraryHandlers())
+        this.#server.register(path, handler, asIs, asIs, "unary");
+    }
     const names = services.map(({ typeName }) => typeName);
     this.#health = new HealthEndpoint(health, names, watchIntervalMs);
     register(this.#server, Health.method.check, this.#health.check);
@@ -124,11 +141,7 @@ export class GrpcServer {
     );
   }
 
-  /**
-   * Starts to listen.
-   * @param port 0 picks a free one
-   * @returns the port
-   */
+  /** Starts to listen. @param port 0 picks a free one. @returns the port */
   async listen(host: string, port: number): Promise<number> {
     const name = host.includes(":") ? `[${host}]` : host;
     const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -136,6 +149,13 @@ export class GrpcServer {
       error ? reject(error) : resolve(bound),
     );
     const bound = await promise;
+    if (!this.#byLibrary) this.#takeStreams();
+    this.#address = `${name}:${bound}`;
+    return bound;
+  }
+
+  /** Serves the calls of the services on their streams, and leaves the others to grpc-js. */
+  #takeStreams(): void {
     for (const listener of listenersOf(this.#server)) {
       listener.maxConnections = this.#connections;
       listener.updateSettings(HEADER_SETTINGS);
@@ -146,11 +166,8 @@ export class GrpcServer {
         return false;
       });
     }
-    this.#address = `${name}:${bound}`;
-    return bound;
   }
 
-  /** Records a call that grpc-js refuses before its interceptors. */
   #countUnknown(stream: ServerHttp2Stream): void {
     const record = this.#requests.start("grpc", "");
     stream.once("close", () => this.#requests.end(record, httpStatusOf(status.UNIMPLEMENTED)));
@@ -161,10 +178,7 @@ export class GrpcServer {
     await this.#health.close();
   }
 
-  /**
-   * Rejects new calls and waits for running ones; after `graceMs` it closes their connections.
-   * `forceShutdown` needs channelz to find its sessions, which is off.
-   */
+  /** Rejects new calls, waits for running ones, then closes connections. `forceShutdown` needs channelz. */
   async close(graceMs: number): Promise<void> {
     await this.drain();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -187,4 +201,33 @@ function optionsOf({ idleMs, ageMs, graceMs, pingMs, pongMs }: GrpcLimits): Serv
     // Diagnostics that cost time on every call and are not exposed.
     "grpc.enable_channelz": 0,
   };
+}
+
+/** Sent to clients, and enforced once they acknowledge it. */
+const HEADER_SETTINGS: Settings = { maxHeaderListSize: HEAD_LIMIT };
+
+/** At most eight digits and a unit (gRPC over HTTP/2, "Timeout"). */
+const TIMEOUT_LENGTH = 9;
+
+/**
+ * Removes headers that are slow in grpc-js: binary metadata, which it splits at each comma, and long
+ * timeouts. When the headers exceed the limit in spite of the settings, removes all; the request then fails
+ * without a content type.
+ */
+function reduceHeaders(headers: IncomingHttpHeaders): void {
+  let size = 0;
+  for (const name of Object.keys(headers)) {
+    size += sizeOf(name, headers[name]);
+    if (name.endsWith("-bin")) delete headers[name];
+  }
+  const timeout = headers["grpc-timeout"];
+  if (timeout !== undefined && timeout.length > TIMEOUT_LENGTH) headers["grpc-timeout"] = "invalid";
+  if (size <= HEAD_LIMIT) return;
+  for (const name of Object.keys(headers)) if (!name.startsWith(":")) delete headers[name];
+}
+
+/** Returns the size of a header (RFC 9113 section 6.5.2). */
+function sizeOf(name: string, value: string | string[] | undefined): number {
+  const values = Array.isArray(value) ? value : [value ?? ""];
+  return values.reduce((sum, { length }) => sum + name.length + length + 32, 0);
 }

@@ -30,10 +30,7 @@ export function httpStatusOf(code: status): number {
   return HTTP_STATUS[code] ?? 500;
 }
 
-/**
- * Returns the gRPC status of a failure with its detail.
- * @param more additional trailers
- */
+/** Returns the gRPC status of a failure with its detail. @param more additional trailers */
 export function statusOf({ rpc, error, detail, headers }: Failure, more: readonly Header[]): StatusObject {
   const code = status[rpc];
   const trailers = new Metadata();
@@ -42,10 +39,7 @@ export function statusOf({ rpc, error, detail, headers }: Failure, more: readonl
   return { code, details: error.message, metadata: trailers };
 }
 
-/**
- * Encodes google.rpc.Status (google/rpc/status.proto): code = 1, message = 2, details = 3; each detail is a
- * google.protobuf.Any (type_url = 1, value = 2).
- */
+/** Encodes google.rpc.Status: code = 1, message = 2, details = 3, each a google.protobuf.Any. */
 function encodeStatus(code: number, message: string, { schema, message: detail }: ErrorDetail): Buffer {
   const bytes = new BinaryWriter()
     .tag(1, WireType.Varint)

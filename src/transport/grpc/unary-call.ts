@@ -30,8 +30,28 @@ const RESPONSE = { ":status": 200, "content-type": "application/grpc+proto" };
 const UNCOMPRESSED = { "grpc-accept-encoding": "identity", "grpc-encoding": "identity" };
 const TRAILERS = { "grpc-status": status.OK, "grpc-message": "OK" };
 
+/** A unary call, however its request is read and its response is sent. */
+export interface AnswerableCall {
+  /** Aborts on cancellation, disconnect or deadline. */
+  readonly signal: AbortSignal;
+  /** Address of the connection. */
+  readonly peer: string;
+  /** @param report called with an HTTP status when the call ends before its request arrived */
+  onUnanswered(report: (status: number) => void): void;
+  /** Ends the call at its grpc-timeout. @throws ToolgateError INVALID_REQUEST */
+  startTimeout?(headers: IncomingHttpHeaders): void;
+  /** The headers are accepted, and the call waits for its request. */
+  accepted?(keyless: boolean): void;
+  /** Reads the request message. @throws ToolgateError for a message that is too large */
+  read(limit: number): Buffer | Promise<Buffer>;
+  /** Sends the response; nothing if the call has ended. */
+  respond(message: Uint8Array, headers: readonly Header[]): void;
+  /** Sends an error; nothing if the call has ended. */
+  fail(failed: StatusObject): void;
+}
+
 /** A unary call on its HTTP/2 stream (gRPC over HTTP/2): grpc-js would take twice the CPU time. */
-export class UnaryCall implements OpenCall {
+export class UnaryCall implements OpenCall, AnswerableCall {
   place: number | undefined;
   readonly stream: ServerHttp2Stream;
   readonly streaming = false;
@@ -61,20 +81,22 @@ export class UnaryCall implements OpenCall {
     });
   }
 
-  /** @param report called with an HTTP status when the call ends before its request arrived */
   onUnanswered(report: (status: number) => void): void {
     this.#unanswered = report;
   }
 
-  /** Aborts on cancellation, disconnect or deadline. */
+  accepted(keyless: boolean): void {
+    this.#calls.accepted(this, keyless);
+  }
+
+  get peer(): string {
+    return this.stream.session?.socket.remoteAddress ?? "";
+  }
+
   get signal(): AbortSignal {
     return this.#aborting.signal;
   }
 
-  /**
-   * Ends the call at its grpc-timeout.
-   * @throws ToolgateError INVALID_REQUEST
-   */
   startTimeout({ "grpc-timeout": timeout }: IncomingHttpHeaders): void {
     if (timeout === undefined) return;
     const [, digits, unit = ""] = TIMEOUT.exec(String(timeout)) ?? [];
@@ -88,10 +110,7 @@ export class UnaryCall implements OpenCall {
     this.#timer = setTimeout(() => this.sendStatus(late), Math.min(ms, MAX_TIMEOUT_MS));
   }
 
-  /**
-   * Reads the request message; never settles when the client disconnects.
-   * @throws ToolgateError for a message that is too large or compressed; UNIMPLEMENTED unless there is one
-   */
+  /** Reads the message; never settles on disconnect. @throws ToolgateError: size, compression, number */
   read(limit: number): Promise<Buffer> {
     const { stream } = this;
     const reader = new MessageReader(limit);
@@ -115,7 +134,6 @@ export class UnaryCall implements OpenCall {
     return promise;
   }
 
-  /** Sends the response; nothing if the call has ended. */
   respond(message: Uint8Array, headers: readonly Header[]): void {
     const { stream } = this;
     if (message.length > MAX_SEND_BYTES) {
@@ -138,7 +156,6 @@ export class UnaryCall implements OpenCall {
     stream.end(framed);
   }
 
-  /** Sends an error; nothing if the call has ended. */
   fail({ code, details, metadata }: Pick<StatusObject, "code" | "details"> & Partial<StatusObject>): void {
     if (!this.#end()) return;
     const trailers = {

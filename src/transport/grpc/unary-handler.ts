@@ -6,22 +6,24 @@ import {
   type DescMethod,
   type MessageShape,
 } from "@bufbuild/protobuf";
+import type { handleUnaryCall } from "@grpc/grpc-js";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
-import { BINARY_OPTIONS, messageLimit } from "../limits.ts";
+import { BINARY_OPTIONS, messageLimit, namesTool } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
+import { LibraryCall } from "./library-call.ts";
 import { requireIdentity } from "./message-reader.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { pathOf } from "./register.ts";
 import { IDENTITY, statusOf } from "./status.ts";
-import { UnaryCall } from "./unary-call.ts";
+import { UnaryCall, type AnswerableCall } from "./unary-call.ts";
 
-/** Serves the unary methods of the pipeline. */
 export class UnaryHandler {
   readonly #pipeline: Pipeline;
-  readonly #operations: ReadonlyMap<unknown, Operation>;
+  readonly #operations: ReadonlyMap<string, Operation>;
   readonly #requestIds: RequestIds;
   readonly #bodyLimit: number;
   readonly #calls: OpenCalls;
@@ -42,17 +44,29 @@ export class UnaryHandler {
 
   /** @returns whether the stream is a call of these methods */
   serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
-    const operation = this.#operations.get(headers[":path"]);
+    const operation = this.#operations.get(headers[":path"] ?? "");
     if (!operation || headers["content-type"]?.startsWith("application/grpc") !== true) return false;
     void this.#answer(operation, new UnaryCall(stream, this.#calls), headers);
     return true;
   }
 
+  /** Handlers for grpc-js, by path: for a version whose streams {@link serve} cannot take. */
+  *libraryHandlers(): Generator<[path: string, handler: handleUnaryCall<Buffer, Buffer>]> {
+    for (const [path, operation] of this.#operations)
+      yield [
+        path,
+        (call, respond) => {
+          const answered = new LibraryCall(call, respond);
+          void this.#answer(operation, answered, { ...answered.headers, ":path": path });
+        },
+      ];
+  }
+
   /** Checks compression, API key and rate limit before it reads a message. */
-  async #answer(operation: Operation, call: UnaryCall, head: IncomingHttpHeaders): Promise<void> {
+  async #answer(operation: Operation, call: AnswerableCall, head: IncomingHttpHeaders): Promise<void> {
     const requestId = this.#requestIds.of(head["x-request-id"]);
     const headers: Header[] = [["x-request-id", requestId]];
-    const { method, endpoint } = operation;
+    const { method } = operation;
     const { requests } = this.#pipeline;
     const record = requests.start("grpc", requestId, head);
     record.method = operation.name;
@@ -60,16 +74,16 @@ export class UnaryHandler {
     call.onUnanswered((status) => requests.end(record, status));
     try {
       requireIdentity(head["grpc-encoding"]);
-      call.startTimeout(head);
+      call.startTimeout?.(head);
       const { caller, rate, client } = await this.#pipeline.authenticate(
         operation,
         credentialsOf(call, head),
+        record,
       );
       if (rate) headers.push(...rateLimitHeaders(rate));
-      record.caller = caller;
-      this.#calls.accepted(call, caller === undefined);
-      const request = decode(method.input, await call.read(messageLimit(endpoint, this.#bodyLimit)));
-      const message = await this.#pipeline.invoke(operation, request, {
+      call.accepted?.(caller === undefined);
+      const encoded = await call.read(messageLimit(operation, this.#bodyLimit));
+      const context: RequestContext = {
         caller,
         client,
         requestId,
@@ -80,6 +94,10 @@ export class UnaryHandler {
         idempotencyKey: valueOf(head, "idempotency-key"),
         onSettlement: ({ header }) => headers.push(header),
         memoForm: "step",
+      };
+      const message = await this.#pipeline.time.measure(record, () => {
+        if (namesTool(method)) this.#pipeline.sizes.requireBinary(method.input, encoded);
+        return this.#pipeline.invoke(operation, decode(method.input, encoded), context);
       });
       const bytes = toBinary(method.output, message);
       call.respond(bytes, headers);
@@ -92,11 +110,11 @@ export class UnaryHandler {
   }
 }
 
-function credentialsOf({ stream }: UnaryCall, headers: IncomingHttpHeaders): Credentials {
+function credentialsOf({ peer }: AnswerableCall, headers: IncomingHttpHeaders): Credentials {
   return {
     authorization: headers.authorization,
     signIn: valueOf(headers, "sign-in-with-x"),
-    peer: stream.session?.socket.remoteAddress ?? "",
+    peer,
     forwardedFor: valueOf(headers, "x-forwarded-for"),
   };
 }

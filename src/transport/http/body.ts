@@ -16,10 +16,7 @@ export function hasBody(request: IncomingMessage): boolean {
   return request.headers["transfer-encoding"] !== undefined || (declared !== undefined && declared !== "0");
 }
 
-/**
- * Reads the body up to the limit; synchronously when it has already arrived, as small ones have.
- * @throws ToolgateError PAYLOAD_TOO_LARGE, or CANCELLED when the client disconnects
- */
+/** Reads the body, synchronously if it is there. @throws ToolgateError PAYLOAD_TOO_LARGE, CANCELLED */
 export function readBody(request: IncomingMessage, limit: number): Buffer | Promise<Buffer> {
   if (request.complete || hasWholeBody(request)) return asArrived(request, limit);
   // The events below fired before this call.

@@ -14,7 +14,6 @@ export interface ConnectionLimits {
   readonly lingerMs: number;
   /** Interval of the checks of headMs and requestMs. */
   readonly checkMs: number;
-  /** Open connections. */
   readonly connections: number;
   /** Pipelined requests per connection. */
   readonly pipelined: number;

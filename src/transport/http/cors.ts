@@ -15,9 +15,7 @@ const MIRRORED = /mcp-param-[\w-]+/gi;
 /** Characters of Access-Control-Request-Headers that are parsed. */
 const MAX_REQUESTED_HEADERS = 2_048;
 
-/**
- * Allows requests from the listed origins (Fetch standard, CORS protocol). Sends no header without a list.
- */
+/** Allows requests of the listed origins (Fetch standard, CORS). Sends no header without a list. */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
@@ -25,9 +23,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /**
-   * Sets the headers for the request's origin. @returns whether the request was a preflight and is answered
-   */
+  /** Sets the headers for an origin. @returns whether it was a preflight, which is answered */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#origins.size === 0) return false;
     const { origin } = request.headers;

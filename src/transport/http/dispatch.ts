@@ -21,20 +21,17 @@ export interface RequestFilter {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** The handler of one path. */
 export interface PathHandler {
   readonly path: string;
   /** Never throws. @param gone aborts when the client disconnects before the response */
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void>;
 }
 
-/** The handler of the paths below some prefixes. */
 export interface PrefixHandler extends Pick<MountedHandler, "prefixes"> {
   /** Never throws. @param gone aborts when the client disconnects before the response */
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void>;
 }
 
-/** Handlers of all requests. */
 export interface RequestHandlers {
   readonly requests: RequestRecorder;
   readonly documents: RequestFilter;
@@ -48,10 +45,7 @@ export interface RequestHandlers {
   readonly facade: Facade;
 }
 
-/**
- * Returns the function that serves requests: documents, probes and MCP by path; console, Connect, gRPC-Web
- * and the OpenAI API by prefix; otherwise HTTP/JSON.
- */
+/** Serves requests: some paths and prefixes have handlers of their own, all others are HTTP/JSON. */
 export function dispatcher(handlers: RequestHandlers) {
   const { requests, documents, probes, console, cors, connect, mcp, openai, facade } = handlers;
   const note = (transport: Transport, method: string, response: ServerResponse) => {

@@ -26,7 +26,6 @@ import { send, type HttpResponse } from "./response.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
 
-/** Serves the calls of one endpoint. */
 export interface JsonHandler {
   readonly transport: Transport;
   /** Checks a request before its credentials. @throws ToolgateError */
@@ -38,7 +37,6 @@ export interface JsonHandler {
   respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse>;
 }
 
-/** Dependencies of the JSON routes. */
 export interface JsonRoutesDeps {
   readonly pipeline: Pipeline;
   readonly transcoder: Transcoder;
@@ -47,14 +45,12 @@ export interface JsonRoutesDeps {
   readonly bodyLimit: number;
 }
 
-/** A request and its response so far. */
 export interface JsonExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Aborts when the client disconnects before the response. */
   readonly gone: AbortSignal;
   readonly record: RequestRecord;
-  /** Headers of the response. */
   readonly headers: Header[];
   readonly path: string;
   readonly query: string;
@@ -71,9 +67,7 @@ export interface JsonCall {
   readonly body: Buffer;
 }
 
-/**
- * The generated routes over HTTP: reads requests, calls the pipeline and writes responses, for JSON and MCP.
- */
+/** The generated routes over HTTP, for JSON and MCP: reads requests, calls the pipeline, responds. */
 export class JsonRoutes {
   readonly #deps: JsonRoutesDeps;
   readonly #errorBody: ReturnType<typeof createErrorBody>;
@@ -104,13 +98,14 @@ export class JsonRoutes {
       record.method = operation.name;
       if (record.span) record.route = `${request.method} ${match.route.pattern}`;
       // Waits in any case: Node then delivers the body of the same packet.
-      const { caller, rate, client } = await pipeline.authenticate(operation, new HttpCredentials(request));
-      record.caller = caller;
+      const credentials = new HttpCredentials(request);
+      const { caller, rate, client } = await pipeline.authenticate(operation, credentials, record);
       if (rate) headers.push(...rateLimitHeaders(rate));
       const arriving = readBody(request, limit);
       const body = arriving instanceof Promise ? await arriving : arriving;
       exchange.bodyRead = true;
-      const later = handler.respond(exchange, { match, operation, caller, client, body });
+      const call = { match, operation, caller, client, body };
+      const later = pipeline.time.measure(record, () => handler.respond(exchange, call));
       const answer = later instanceof Promise ? await later : later;
       pipeline.requests.end(record, answer.status, send(response, headers, answer));
     } catch (error) {
@@ -122,16 +117,23 @@ export class JsonRoutes {
 
   /** @throws ToolgateError for an unknown route or a body that it does not accept */
   #route(request: IncomingMessage, path: string) {
-    const { pipeline, transcoder, bodyLimit } = this.#deps;
+    const { pipeline, transcoder } = this.#deps;
     const match = findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
-    const limit = messageLimit(operation.endpoint, bodyLimit);
+    const limit = this.#limitOf(operation, path);
     checkDeclaredLength(request, limit);
     requireIdentityCoding(request);
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
     return { match, operation, limit };
+  }
+
+  #limitOf(operation: Operation, path: string): number {
+    const { pipeline, bodyLimit } = this.#deps;
+    return operation.endpoint.key === "wallet"
+      ? Math.min(bodyLimit, pipeline.sizes.limitOf(toolOf(path)))
+      : messageLimit(operation, bodyLimit);
   }
 
   /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
@@ -221,6 +223,11 @@ class MethodNotAllowedError extends ToolgateError {
 
 function asToolgateError(error: unknown): unknown {
   return error instanceof JsonFieldError ? new ToolgateError("INVALID_REQUEST", error.message) : error;
+}
+
+/** The tool of a path that names one, such as `/x402/echo`. */
+export function toolOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** Splits a request target at its query. */

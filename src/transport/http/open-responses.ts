@@ -3,7 +3,6 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ConnectionLimits } from "./connection-limits.ts";
 
-/** An open response and the controller that aborts when the client disconnects. */
 interface OpenResponse {
   readonly response: ServerResponse;
   readonly gone: AbortController;
@@ -35,9 +34,7 @@ export class OpenResponses {
     this.#onIdle = onIdle;
   }
 
-  /**
-   * @returns a signal that aborts when the client disconnects; undefined when too many requests are pipelined
-   */
+  /** @returns a signal that aborts on disconnect; undefined when too many requests are pipelined */
   add(socket: Socket, response: ServerResponse): AbortSignal | undefined {
     const connection = this.#connectionOf(socket);
     const { latest: before, pipeline } = connection;
@@ -61,10 +58,7 @@ export class OpenResponses {
     return connection;
   }
 
-  /**
-   * Serves requests of a connection in order, and waits while the client has too many unread bytes. A client
-   * that pipelines and does not read costs the work of one response only.
-   */
+  /** Serves a connection in order; a client that pipelines without reading costs one response only. */
   inTurn(socket: Duplex, serve: () => void): void {
     const connection = this.#connectionOf(socket);
     if (connection.deferred) connection.deferred.push(serve);
@@ -93,7 +87,6 @@ export class OpenResponses {
     }
   }
 
-  /** Whether a connection has a response that is not closed. */
   isBusy(socket: Duplex): boolean {
     return this.#connections.get(socket)?.latest !== undefined;
   }

@@ -28,10 +28,7 @@ export class OriginPolicy {
     this.#local = isLoopback(host) || host === "::1";
   }
 
-  /**
-   * Checks Origin and, on loopback, Host. A request without Origin does not come from a page.
-   * @throws ToolgateError FORBIDDEN
-   */
+  /** Checks Origin and, on loopback, Host. Only pages send Origin. @throws ToolgateError FORBIDDEN */
   require({ headers }: Pick<IncomingMessage, "headers">): void {
     const { origin, host } = headers;
     if (

@@ -6,10 +6,7 @@ import type { HttpResponse } from "./response.ts";
 /** Largest request line and headers, bytes. */
 export const HEAD_LIMIT = 32 * 1024;
 
-/**
- * Maps a parse error of Node to a client error.
- * @param code code of Node's or llhttp's error
- */
+/** Maps a parse error of Node to a client error. @param code code of Node's or llhttp's error */
 export function parseError(code: string | undefined): ToolgateError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":

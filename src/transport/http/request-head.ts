@@ -41,10 +41,7 @@ export function joined(value: string | string[] | undefined): string | undefined
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/**
- * Returns the target without scheme and authority; servers must accept the absolute form (RFC 9112 section
- * 3.2.2).
- */
+/** Returns the target without scheme and authority (absolute form, RFC 9112 section 3.2.2). */
 export function originForm(target: string): string {
   if (target.startsWith("/")) return target;
   const absolute = /^https?:\/\/[^/?]*/i.exec(target);
@@ -53,10 +50,7 @@ export function originForm(target: string): string {
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
-/**
- * Characters of host name and port (RFC 1035 section 2.3.4). Parsing a long one as part of a URL takes
- * milliseconds.
- */
+/** Characters of host and port (RFC 1035 section 2.3.4): parsing a long URL takes milliseconds. */
 const HOST_LIMIT = 261;
 
 export function isHostTooLong(host: string | undefined): boolean {
@@ -82,10 +76,7 @@ export function requireIdentityCoding({ headers }: IncomingMessage): void {
   );
 }
 
-/**
- * Returns the value of a header that must not repeat.
- * @throws ToolgateError INVALID_REQUEST when it was sent more than once
- */
+/** Returns a header that must not repeat. @throws ToolgateError INVALID_REQUEST */
 export function singleHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   if (typeof value !== "string") return undefined;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Header } from "../headers.ts";
+import { createHash } from "node:crypto";
 
-/** An HTTP response: a status and an optional JSON body. */
 export interface HttpResponse {
   readonly status: number;
   readonly json?: unknown;
@@ -12,10 +12,7 @@ export interface HttpResponse {
   readonly stream?: { end(answer: unknown): void } | undefined;
 }
 
-/**
- * Sends the response with its length. Does nothing when the client has disconnected.
- * @returns bytes of the body; 0 for a stream
- */
+/** Sends the response unless the client has disconnected. @returns bytes of the body; 0 for a stream */
 export function send(response: ServerResponse, headers: readonly Header[], answer: HttpResponse): number {
   if (answer.stream) {
     answer.stream.end(answer.json);
@@ -33,4 +30,14 @@ export function send(response: ServerResponse, headers: readonly Header[], answe
   // One byte per character: latin1 spares Node a scan.
   response.end(body, length === body.length ? "latin1" : "utf8");
   return length;
+}
+
+/** Returns the entity tag of a body (RFC 9110 section 8.8.3), without quotes. */
+export function tagOf(body: Buffer): string {
+  return createHash("sha256").update(body).digest("base64url").slice(0, 27);
+}
+
+/** Returns whether If-None-Match contains the tag, weakly (RFC 9110 section 13.1.2), without splitting it. */
+export function hasVersion(ifNoneMatch: string | undefined, etag: string): boolean {
+  return ifNoneMatch !== undefined && (ifNoneMatch === "*" || ifNoneMatch.includes(etag));
 }

@@ -15,7 +15,6 @@ import type { JsonRoutes } from "./json-routes.ts";
 import { OpenResponses } from "./open-responses.ts";
 import { HEAD_LIMIT, parseError } from "./parse-error.ts";
 
-/** Handlers of the HTTP server. */
 export interface HttpServerParts extends RequestHandlers {
   /** Answers bytes that are not a request. */
   readonly routes: Pick<JsonRoutes, "refusal">;
@@ -37,16 +36,16 @@ export class HttpServer {
       // No new connections are accepted, so each ends after its last response.
       if (!this.#server.listening) socket.end();
     });
+    const answer = (code: string | undefined) => routes.refusal(parseError(code));
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
       // Node parses the rest of a packet after the connection is destroyed.
       if (socket.destroyed) return;
+      if (!isPlainlyFramed(request)) return this.#refuse(socket, undefined, answer);
       const gone = this.#responses.add(socket, response);
       // One packet holds many requests; all of them would run.
       if (!gone) return void socket.destroy();
-      // A body of these is never read, so it must end the connection.
-      if ((request.method === "GET" || request.method === "HEAD") && hasBody(request))
-        response.shouldKeepAlive = false;
+      if (mustEnd(request)) response.shouldKeepAlive = false;
       this.#responses.inTurn(socket, () => serve(request, response, gone));
     };
     const serve = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
@@ -59,7 +58,7 @@ export class HttpServer {
     // Servers may ignore unknown expectations (RFC 9110 section 10.1.1).
     this.#server.on("checkExpectation", handle);
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      this.#refuse(socket, error.code, (code) => routes.refusal(parseError(code)));
+      this.#refuse(socket, error.code, answer);
     });
   }
 
@@ -69,9 +68,7 @@ export class HttpServer {
     if (!this.#responses.isBusy(socket) || socket.writableLength > 0) socket.destroy();
   }
 
-  /**
-   * Ends a connection after a parse error. Earlier requests get their responses first: they may be paid for.
-   */
+  /** Ends a connection after a parse error. Earlier requests get their responses: they may be paid for. */
   #refuse(socket: Duplex, code: string | undefined, answer: (code: string | undefined) => string): void {
     const waiting = this.#responses.waiting(socket);
     const last = waiting.findLast(({ req, writableEnded }) => req.complete || writableEnded);
@@ -98,7 +95,6 @@ export class HttpServer {
     return portOf(this.#server.address());
   }
 
-  /** Ends each connection with its next response, and still accepts new ones. */
   drain(): void {
     this.#draining = true;
   }
@@ -112,10 +108,25 @@ export class HttpServer {
     await closed;
   }
 
-  /** Closes all connections. */
   destroy(): void {
     this.#server.closeAllConnections();
   }
+}
+
+/** A proxy may see other ends of a body behind any other coding than this one. */
+function isPlainlyFramed({ headers }: IncomingMessage): boolean {
+  const coding = headers["transfer-encoding"];
+  return coding === undefined || coding.toLowerCase() === "chunked";
+}
+
+/**
+ * Whether a request's connection must end: its body is never read, or may end elsewhere for a proxy
+ * (RFC 9112 section 6.1).
+ */
+function mustEnd(request: IncomingMessage): boolean {
+  const { method, httpVersion, headers } = request;
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return true;
+  return (method === "GET" || method === "HEAD") && hasBody(request);
 }
 
 function optionsOf({ headMs, requestMs, idleMs, checkMs }: ConnectionLimits): ServerOptions {

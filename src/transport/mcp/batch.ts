@@ -1,5 +1,6 @@
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { OTHER } from "../../app/operations/request-record.ts";
+import type { RateDecision } from "../../domain/accounts/caller.ts";
 import type { HttpResponse } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
@@ -24,10 +25,7 @@ const MAX_MESSAGES = 10;
 /** Headers that apply to one call only. */
 const SINGLE_CALL_HEADERS = ["x-payment", "payment-signature", "idempotency-key"];
 
-/**
- * Serves batches, which only revision 2025-03-26 has. Each message is rate limited, billed and answered as if
- * sent alone.
- */
+/** Serves batches (revision 2025-03-26 only). Each message is limited, billed and answered on its own. */
 export class BatchHandler {
   readonly #pipeline: Pipeline;
   readonly #methods: Methods;
@@ -39,10 +37,7 @@ export class BatchHandler {
     this.#callTool = pipeline.operation(ToolService.method.callTool);
   }
 
-  /**
-   * Handles the messages in order, so that the first one without funds or rate gets the error.
-   * @throws UnreadableMessageError for an invalid batch; nothing has run then
-   */
+  /** Handles the messages in order. @throws UnreadableMessageError before any has run */
   async answer(bodies: readonly unknown[], exchange: McpExchange): Promise<HttpResponse> {
     requireBatch(bodies, exchange);
     exchange.record.method = "batch";
@@ -63,8 +58,7 @@ export class BatchHandler {
   ): Promise<object | undefined> {
     const { requests } = this.#pipeline;
     const batch = exchange.record;
-    const record = requests.start("mcp", batch.requestId, batch.span?.headers);
-    record.caller = batch.caller;
+    const record = requests.startPart(batch);
     record.method = message ? methodName(message) : OTHER;
     exchange.record = record;
     const answer = await this.#answerOne(message, index, exchange);
@@ -81,24 +75,28 @@ export class BatchHandler {
     const id = message?.id;
     exchange.clearSettlement();
     try {
-      // The first message used the rate limit of the HTTP request.
-      if (index > 0)
-        exchange.setRateHeaders(
-          (await this.#pipeline.authenticate(this.#callTool, new HttpCredentials(exchange.request))).rate,
-        );
+      // The first message used the rate limit of the HTTP request, which measures it too.
+      if (index > 0) exchange.setRateHeaders(await this.#rateOf(exchange));
       if (!message || id === undefined) return undefined;
       if (message.method === "initialize" || eraOf(message, undefined) === "modern")
         throw new JsonRpcError(RPC_ERROR.invalidRequest, "must be sent alone, not in a batch");
-      return resultMessage(id, await this.#methods.result(message, "legacy", exchange));
+      const answer = () => this.#methods.result(message, "legacy", exchange);
+      return resultMessage(
+        id,
+        await (index > 0 ? this.#pipeline.time.measure(exchange.record, answer) : answer()),
+      );
     } catch (error) {
       return id === undefined ? undefined : this.#failure(error, id, exchange);
     }
   }
 
-  /**
-   * The batch has one HTTP status, so each failure goes into its own message; a missing payment becomes a
-   * result.
-   */
+  async #rateOf({ request, record }: McpExchange): Promise<RateDecision | undefined> {
+    const credentials = new HttpCredentials(request);
+    const { rate } = await this.#pipeline.authenticate(this.#callTool, credentials, record);
+    return rate;
+  }
+
+  /** Failures go into their own message, since the batch has one status; a missing payment is a result. */
   #failure(thrown: unknown, id: RequestId, exchange: McpExchange): object {
     if (thrown instanceof JsonRpcError) {
       exchange.record.failed(outcomeOf(thrown));

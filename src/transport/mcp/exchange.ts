@@ -1,12 +1,11 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { RequestRecord } from "../../app/operations/request-record.ts";
-import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
+import type { RateDecision } from "../../domain/accounts/caller.ts";
 import type { ProgressListener } from "../../domain/tools/tool.ts";
 import type { Failure } from "../error-details.ts";
-import { EventStream } from "../http/event-stream.ts";
 import type { JsonExchange } from "../http/json-routes.ts";
 import type { HttpResponse } from "../http/response.ts";
-import { rateLimitHeaders } from "../headers.ts";
+import { rateLimitHeaders, type Header } from "../headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Settlement, SettlementReport } from "../x402/settlement.ts";
 
@@ -23,7 +22,6 @@ interface ExchangeParts {
   readonly http: JsonExchange;
   readonly body: unknown;
   readonly context: RequestContext;
-  /** Builds the plain HTTP response of a failure. */
   readonly failed: (failure: Failure) => HttpResponse;
 }
 
@@ -70,7 +68,6 @@ export class McpExchange {
     return prefer !== undefined && IN_BAND.test(String(prefer));
   }
 
-  /** Outcome of the current call's x402 payment. */
   get settlement(): Settlement | undefined {
     return this.#settlement;
   }
@@ -86,7 +83,6 @@ export class McpExchange {
     if (!this.isBatch) this.context.onSettlement?.(report);
   }
 
-  /** Replaces the rate limit headers. */
   setRateHeaders(rate: RateDecision | undefined): void {
     if (!rate) return;
     const { headers } = this.#http;
@@ -99,10 +95,7 @@ export class McpExchange {
     return this.#stream;
   }
 
-  /**
-   * Returns a sender of progress notifications; undefined when the response cannot be an event stream. The
-   * first one opens the stream: until then an error keeps its HTTP status.
-   */
+  /** Returns a sender of progress, which opens the stream; undefined if there can be no stream. */
   progressListener(progressToken: ProgressToken): ProgressListener | undefined {
     const { accept } = this.headers;
     if (this.isBatch || (accept !== undefined && !EVENTS.test(accept))) return undefined;
@@ -121,4 +114,58 @@ export class McpExchange {
       this.#stream.send({ jsonrpc: "2.0", method: "notifications/progress", params });
     };
   }
+}
+
+/** Interval of comments that keep proxies from closing a quiet stream, ms. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** A response as server-sent events (HTML standard section 9.2); the last event is the result. */
+export class EventStream {
+  readonly #response: ServerResponse;
+  readonly #keepAlive: NodeJS.Timeout;
+  #bytes = 0;
+
+  constructor(response: ServerResponse, headers: readonly Header[]) {
+    this.#response = response;
+    const raw = [
+      "content-type",
+      "text/event-stream",
+      "cache-control",
+      "no-store",
+      "x-content-type-options",
+      "nosniff",
+    ];
+    // Keeps reverse proxies from buffering small events.
+    raw.push("x-accel-buffering", "no");
+    for (const [name, value] of headers) raw.push(name, value);
+    if (!response.destroyed) response.writeHead(200, raw);
+    this.#keepAlive = setInterval(() => this.#write(": \n\n"), KEEP_ALIVE_MS);
+    response.once("close", () => clearInterval(this.#keepAlive));
+  }
+
+  /** Sends an event; drops it when the client reads too slowly or has disconnected. */
+  send(message: object): void {
+    this.#write(eventText(message));
+  }
+
+  /** Sends the last event and ends the response. @returns characters of all events */
+  end(answer: unknown): number {
+    clearInterval(this.#keepAlive);
+    const text = eventText(answer);
+    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end(text);
+    return this.#bytes + text.length;
+  }
+
+  #write(text: string): void {
+    const { writableEnded, destroyed, writableNeedDrain } = this.#response;
+    if (!writableEnded && !destroyed && !writableNeedDrain) {
+      this.#bytes += text.length;
+      this.#response.write(text);
+    }
+  }
+}
+
+/** JSON contains no line breaks, which would end the event. */
+function eventText(message: unknown): string {
+  return `event: message\ndata: ${JSON.stringify(message)}\n\n`;
 }

@@ -62,10 +62,7 @@ export class UnreadableMessageError extends ToolgateError {
   }
 }
 
-/**
- * Parses the body of an MCP request.
- * @throws UnreadableMessageError for invalid JSON
- */
+/** Parses the body of an MCP request. @throws UnreadableMessageError for invalid JSON */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw new UnreadableMessageError(RPC_ERROR.parse, "body: is missing");
   try {
@@ -76,12 +73,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/**
- * Reads a message. Written by hand because every request passes here.
- * @param path path of the message for errors
- * @returns undefined for a response: a stateless server sends no requests
- * @throws UnreadableMessageError for invalid JSON-RPC 2.0
- */
+/** Reads a message, by hand for speed. @returns undefined: a response. @throws UnreadableMessageError */
 export function readMessage(body: unknown, path = "body"): Message | undefined {
   if (!isJsonObject(body)) throw invalidMessage(path, "must be an object");
   if (body["jsonrpc"] !== "2.0") throw invalidMessage(path, 'jsonrpc must be "2.0"');
@@ -124,10 +116,7 @@ export function errorMessage(id: RequestId | null, code: number, message: string
   return { jsonrpc: "2.0", id, error: data === undefined ? { code, message } : { code, message, data } };
 }
 
-/**
- * Merges the JSON-RPC error into the plain error response, so that HTTP and JSON-RPC clients both understand
- * it. The plain body is also the `data` of the JSON-RPC error.
- */
+/** Merges the JSON-RPC error into the plain error, which is also its `data`: both clients read it. */
 export function mergeRpcError(
   answer: HttpResponse,
   id: RequestId | null,

@@ -39,14 +39,10 @@ export interface McpHandlerDeps {
   readonly routes: JsonRoutes;
   readonly pipeline: Pipeline;
   readonly catalogue: Catalogue;
-  /** Origins whose pages may call the endpoint. */
   readonly originPolicy: OriginPolicy;
 }
 
-/**
- * The HTTP handler of `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's
- * plain tool calls.
- */
+/** `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's plain tool calls. */
 export class McpHandler implements JsonHandler {
   /** Path of the endpoint (specification 4.2). */
   readonly path = "/mcp";
@@ -61,10 +57,7 @@ export class McpHandler implements JsonHandler {
     this.#batches = new BatchHandler(deps.pipeline, this.#methods);
   }
 
-  /**
-   * Serves one request. Never throws.
-   * @param gone aborts when the client disconnects before the response
-   */
+  /** Serves one request. Never throws. @param gone aborts when the client disconnects before the response */
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     return this.#deps.routes.handle(request, response, gone, this);
   }
@@ -74,7 +67,8 @@ export class McpHandler implements JsonHandler {
   }
 
   respond(http: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
-    const { routes } = this.#deps;
+    const { routes, pipeline } = this.#deps;
+    pipeline.sizes.requireJson(call.body);
     try {
       const body = parseJson(call.body);
       const context = routes.context(http, call, "prefix");
@@ -152,10 +146,7 @@ function isJsonRpc(body: unknown): boolean {
   return !isJsonObject(body) || Object.hasOwn(body, "jsonrpc");
 }
 
-/**
- * Accepts notifications and responses without effect: there are no sessions to cancel in.
- * @throws UnreadableMessageError for a modern response: that era's servers send no requests
- */
+/** Accepts notifications and responses, without sessions. @throws UnreadableMessageError: modern response */
 function acceptance(message: Message | undefined, era: Era, version: string | undefined): HttpResponse {
   if (era === "modern") {
     if (message) return ACCEPTED;
@@ -171,10 +162,7 @@ function acceptance(message: Message | undefined, era: Era, version: string | un
   }
 }
 
-/**
- * An event must be a bare JSON-RPC message: the official clients ignore one with other members and keep
- * waiting.
- */
+/** A bare JSON-RPC message: the official clients ignore an event with other members and keep waiting. */
 function plainError({ answer, message }: PlainFailure, id: RequestId, { stream }: McpExchange): HttpResponse {
   if (!stream) return mergeRpcError(answer, id, answer.status, message);
   return { status: answer.status, json: errorMessage(id, answer.status, message, answer.json) };

@@ -16,10 +16,7 @@ import { toolResult, withSettlement } from "./tool-result.ts";
 
 const EMPTY: Result = {};
 
-/**
- * No change notifications: legacy revisions send them on a GET stream, 2026-07-28 on `subscriptions/listen`,
- * and this server has neither.
- */
+/** No change notifications: this server has neither the GET stream nor `subscriptions/listen`. */
 const CAPABILITIES = { tools: { listChanged: false } };
 
 /** Instructions for the model, in every era. */
@@ -41,7 +38,6 @@ export function methodName({ id, method }: Message): string {
   return NAMED.has(method) ? method : OTHER;
 }
 
-/** The MCP methods of a server with tools. */
 export class Methods {
   readonly #pipeline: Pipeline;
   readonly #catalogue: Catalogue;
@@ -53,10 +49,7 @@ export class Methods {
     this.#callTool = pipeline.operation(ToolService.method.callTool);
   }
 
-  /**
-   * Returns the result of a request, without the members its era adds.
-   * @throws JsonRpcError, and whatever the tool call throws
-   */
+  /** Returns a result without the members of its era. @throws JsonRpcError, and what the call throws */
   result(message: Message, era: Era, exchange: McpExchange): Promise<Result> | Result {
     const { method, params } = message;
     switch (method) {
@@ -98,10 +91,7 @@ function callResult(answer: ProtoMessage, { settlement }: McpExchange): Result {
   return withSettlement(toolResult(answer), settlement);
 }
 
-/**
- * MCP lifecycle, initialization: returns the requested revision if supported, otherwise the newest with
- * `initialize`. Creates no session.
- */
+/** MCP initialization: returns the requested revision if supported, else the newest. No session. */
 function initialize(params: JsonObject | undefined): Result {
   const asked = params?.["protocolVersion"];
   if (typeof asked !== "string")

@@ -13,10 +13,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 /** Characters a header may contain; Node decodes header bytes as Latin-1. */
 const PLAIN = /^[\t\x20-\x7e]*$/;
 
-/**
- * Compares Mcp-Method, and Mcp-Name of a tool call, with the body.
- * @throws JsonRpcError -32020 with HTTP 400
- */
+/** Compares Mcp-Method and Mcp-Name with the body. @throws JsonRpcError -32020 with HTTP 400 */
 export function requireMirroredHeaders({ method, params }: Message, headers: IncomingHttpHeaders): void {
   requireEqual("Mcp-Method", joined(headers["mcp-method"]), method);
   if (method !== "tools/call") return;
@@ -25,10 +22,7 @@ export function requireMirroredHeaders({ method, params }: Message, headers: Inc
     requireEqual("Mcp-Name", decoded("Mcp-Name", joined(headers["mcp-name"])), name);
 }
 
-/**
- * Compares Mcp-Param-* headers with the arguments, as the tool's schema declares them.
- * @throws JsonRpcError -32020 with HTTP 400
- */
+/** Compares Mcp-Param-* headers with the arguments. @throws JsonRpcError -32020 with HTTP 400 */
 export function requireMirroredArguments(
   schema: JsonObject,
   args: JsonValue,
@@ -48,7 +42,6 @@ export function requireMirroredArguments(
   }
 }
 
-/** An argument that a header repeats. */
 interface Mirrored {
   /** Name after `Mcp-Param-`. */
   readonly header: string;

@@ -11,10 +11,7 @@ export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", 
 /** Stateless MCP revisions, newest first. */
 export const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
-/**
- * Revision of clients that send no version: the header exists since 2025-06-18. The only revision with
- * batches.
- */
+/** Revision of clients that send none (the header exists since 2025-06-18); the only one with batches. */
 export const DEFAULT_REVISION = "2025-03-26";
 
 /** Members of a modern request's `params._meta`. */
@@ -24,7 +21,6 @@ const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 /** Eras of the protocol (Versioning, terminology): legacy starts with `initialize`, modern is stateless. */
 export type Era = "legacy" | "modern";
 
-/** The result of any method. */
 export interface Result {
   readonly [member: string]: unknown;
   readonly _meta?: object;
@@ -37,19 +33,13 @@ export function eraOf(message: Message | undefined, version: string | undefined)
   return isJsonObject(meta) && meta[META_VERSION] !== undefined ? "modern" : "legacy";
 }
 
-/**
- * Checks the revision of a legacy request (Transports, protocol version header).
- * @throws JsonRpcError -32022 with HTTP 400, listing the supported revisions
- */
+/** Checks the revision of a legacy request (Transports). @throws JsonRpcError -32022 with HTTP 400 */
 export function requireLegacyRevision(version: string | undefined): void {
   if (version === undefined || LEGACY_REVISIONS.includes(version)) return;
   throw unsupportedVersion(version, [...MODERN_REVISIONS, ...LEGACY_REVISIONS]);
 }
 
-/**
- * Checks the `_meta` of a modern request: complete, equal to the header, supported revision.
- * @throws JsonRpcError -32602, -32020 or -32022, in this order, with HTTP 400
- */
+/** Checks a modern request's `_meta`. @throws JsonRpcError -32602, -32020 or -32022, with HTTP 400 */
 export function requireModernRevision({ params }: Message, header: string | undefined): void {
   const version = versionOf(params);
   if (header !== version) {
@@ -73,10 +63,7 @@ function malformed(message: string): JsonRpcError {
   return new JsonRpcError(RPC_ERROR.invalidParams, message, { status: 400 });
 }
 
-/**
- * Adds the members that revision 2026-07-28 requires: result type and server info (Overview, result responses
- * and `_meta`).
- */
+/** Adds what revision 2026-07-28 requires: result type and server info (Overview, responses and `_meta`). */
 export function modernResult(result: Result): object {
   return {
     resultType: "complete",

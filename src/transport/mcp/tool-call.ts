@@ -12,7 +12,6 @@ import type { RequestContext } from "../request-context.ts";
 import type { McpExchange, ProgressToken } from "./exchange.ts";
 import { invalidParams, JsonRpcError, RPC_ERROR } from "./json-rpc.ts";
 
-/** An MCP tool call. */
 export interface ToolCall {
   readonly tool: Tool;
   readonly arguments: JsonObject;
@@ -79,7 +78,6 @@ function keyOf(json: JsonValue): string {
   throw invalidParams(`params._meta["${META_KEY}"]`, "must be a string");
 }
 
-/** Returns the context of the request with what the call's `_meta` adds. */
 export function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
   const { context, record } = exchange;
   const { xPayment, paymentSignature } = context;

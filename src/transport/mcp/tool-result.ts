@@ -31,14 +31,12 @@ export type FailedCall =
   /** As a result for the model. */
   { readonly kind: "result"; readonly result: Result; readonly preferred: boolean } | PlainFailure;
 
-/** As a plain HTTP error. */
 export interface PlainFailure {
   readonly kind: "plain";
   readonly answer: HttpResponse;
   readonly message: string;
 }
 
-/** Returns a successful tool result with its receipt. */
 export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToolResponseSchema>): Result {
   const blocks = blocksOf(result);
   const answer = blocks
@@ -51,10 +49,7 @@ export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToo
   return receipt ? { ...answer, _meta: { "toolgate/receipt": receiptToJson(receipt) } } : answer;
 }
 
-/**
- * Returns content blocks for custom tools that return media: the `{content, text}` of another MCP server, or
- * `{base64, media_type}` of an image or sound.
- */
+/** Returns content blocks of media: `{content, text}` of MCP, or `{base64, media_type}`. */
 function blocksOf(result: JsonObject): object[] | undefined {
   if (result["content"] === undefined && result["base64"] === undefined) return undefined;
   const { content, text: _, base64, media_type: mimeType, ...more } = result;
@@ -69,16 +64,11 @@ function isBlock(value: JsonValue): value is JsonObject {
   return isJsonObject(value) && BLOCKS.has(value["type"]);
 }
 
-/** Adds the outcome of the x402 payment (x402 v2, MCP transport). */
 export function withSettlement(result: Result, settlement: Settlement | undefined): Result {
   return settlement ? { ...result, _meta: { ...result._meta, "x402/payment-response": settlement } } : result;
 }
 
-/**
- * Decides how to report a failed call: invalid arguments always as a result (MCP, tool execution errors),
- * payment errors as a result when requested.
- * @param inBand whether payment errors become results
- */
+/** Decides how a failed call is reported: invalid arguments as a result, payment errors if `inBand`. */
 export function failedCall(
   thrown: unknown,
   inBand: boolean,
@@ -104,11 +94,7 @@ export function failedCall(
   return { kind: "result", result, preferred: true };
 }
 
-/**
- * Returns a failure as a tool result: the plain body as text, with the x402 members when it can be paid that
- * way. Only a quote uses the payment_required name, so that no client pays twice. Without structuredContent:
- * clients validate it against outputSchema even for errors.
- */
+/** Returns a failure as a tool result. Only a quote is named payment_required; no structuredContent. */
 function inBandResult({ error, offer }: Failure, body: unknown): Result {
   const content = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
   const name = error.code === "PAYMENT_REQUIRED" ? "toolgate/payment_required" : "toolgate/error";

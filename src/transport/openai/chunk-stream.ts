@@ -14,22 +14,17 @@ export class ChunkStream implements ResultSink {
   #drained: Promise<void> | undefined;
   #chunks = 0;
 
-  /**
-   * @param headers of the response, read when it opens
-   * @param closed aborts when the client disconnects
-   */
+  /** @param headers of the response, read when it opens. @param closed aborts when the client disconnects */
   constructor(response: ServerResponse, headers: readonly Header[], closed: AbortSignal) {
     this.#response = response;
     this.#headers = headers;
     this.closed = closed;
   }
 
-  /** Whether the status was sent. */
   get isOpen(): boolean {
     return this.#response.headersSent;
   }
 
-  /** Whether a chunk was sent. */
   get hasChunks(): boolean {
     return this.#chunks > 0;
   }
@@ -53,7 +48,6 @@ export class ChunkStream implements ResultSink {
     return this.#response.writableNeedDrain ? this.#whenDrained() : undefined;
   }
 
-  /** Sends the last event and ends the response. */
   end(last: unknown): void {
     this.stop();
     this.#send(`${eventText(last)}data: [DONE]\n\n`);

@@ -1,8 +1,6 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { ChatModel, ModelAlias } from "../../domain/tools/chat.ts";
-import { formatTokenRate } from "../../domain/tools/token-rate.ts";
+import { type ChatModel, type ModelAlias, formatTokenRate } from "../../domain/tools/chat.ts";
 
-/** What callers may name as a model. */
 export interface Listed {
   readonly models: readonly ChatModel[];
   readonly aliases: readonly ModelAlias[];
@@ -13,11 +11,7 @@ export function modelList({ models, aliases }: Listed): object {
   return { object: "list", data: [...aliases.map(aliasJson), ...models.map(modelJson)] };
 }
 
-/**
- * OpenAI API, "Retrieve model".
- * @param id percent-encoded
- * @throws ToolgateError NOT_FOUND
- */
+/** OpenAI API, "Retrieve model". @param id percent-encoded. @throws ToolgateError NOT_FOUND */
 export function modelById({ models, aliases }: Listed, id: string): object {
   const name = decoded(id);
   const alias = aliases.find((one) => one.id === name);

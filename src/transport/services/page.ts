@@ -3,7 +3,6 @@ import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 
 export const DEFAULT_LIMIT = 20;
 
-/** Common members of list requests. */
 interface ListRequest {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -11,11 +10,7 @@ interface ListRequest {
   readonly status: number;
 }
 
-/**
- * Returns the page query of an account's list.
- * @param statuses enum values by name
- * @throws ToolgateError INVALID_REQUEST for an unknown status
- */
+/** Returns the page query of a list. @param statuses by name. @throws ToolgateError INVALID_REQUEST */
 export function pageQuery<Status extends string>(
   accountId: string,
   request: ListRequest,
@@ -43,11 +38,7 @@ export function found<Item>(item: Item | undefined, kind: string): Item {
   return item;
 }
 
-/**
- * Returns the name of an enum value; undefined for 0.
- * @param path path of the field
- * @throws ToolgateError INVALID_REQUEST for an unknown value
- */
+/** Returns the name of an enum value; undefined for 0. @throws ToolgateError INVALID_REQUEST at `path` */
 export function statusIn<Status extends string>(
   path: string,
   number: number,

@@ -1,5 +1,5 @@
 import type { Clock } from "../../domain/core/clock.ts";
-import type { RateDecision, RateTier } from "../../domain/accounts/rate-limit.ts";
+import type { RateDecision, RateTier } from "../../domain/accounts/caller.ts";
 import type { ClientInfo } from "../authentication.ts";
 import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";

@@ -1,8 +1,7 @@
-import type { RateLimiter } from "../../app/accounts/rate-limiter.ts";
-import type { WalletSignIn } from "../../app/accounts/wallet-sign-in.ts";
+import type { RateLimiter } from "../../app/accounts/authenticator.ts";
+import type { WalletSignIn } from "../../app/accounts/sign-in.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { signInKeyId } from "../../domain/accounts/wallet-caller.ts";
-import type { RateDecision } from "../../domain/accounts/rate-limit.ts";
+import { signInKeyId, type RateDecision } from "../../domain/accounts/caller.ts";
 import type {
   Authentication,
   ClientInfo,
@@ -11,16 +10,15 @@ import type {
   RequestAuthenticator,
 } from "../authentication.ts";
 import { BlockedError, RateLimitedError } from "../key-authenticator.ts";
-import { clientAddress, networkOf } from "../remote-address.ts";
-import { noAccount } from "./no-account.ts";
+import type { ClientAddresses } from "../remote-address.ts";
+import { noAccount } from "./sign-in-required.ts";
 import type { UnpaidAnswers } from "./unpaid-answers.ts";
 
 export interface WalletAuthenticatorOptions {
   readonly unpaid: Pick<UnpaidAnswers, "require" | "signedIn">;
   /** For wallets with an account. */
   readonly rateLimiter: RateLimiter;
-  /** Number of proxies in front of this server that append to X-Forwarded-For. */
-  readonly trustedProxies: number;
+  readonly clients: ClientAddresses;
   /** Undefined: X402_KEYLESS is off. */
   readonly signIn: Pick<WalletSignIn, "signIn"> | undefined;
 }
@@ -28,10 +26,7 @@ export interface WalletAuthenticatorOptions {
 const SIGNED_IN = "requests signed by this wallet";
 const ALL_REQUESTS = "requests of the wallet's account, with all its API keys";
 
-/**
- * Admits requests without an API key, within the limit of their address. A wallet that signs in has the
- * limits of its account instead.
- */
+/** Admits requests without an API key within the limits of their address, or of the signed-in account. */
 export class WalletAuthenticator implements RequestAuthenticator {
   readonly #options: WalletAuthenticatorOptions;
 
@@ -44,9 +39,8 @@ export class WalletAuthenticator implements RequestAuthenticator {
     requirement: KeyRequirement,
     credentials: Credentials,
   ): Authentication | Promise<Authentication> {
-    const { unpaid, trustedProxies, signIn } = this.#options;
-    const address = clientAddress(credentials, trustedProxies);
-    const client = { address, network: networkOf(address), userAgent: "" };
+    const { unpaid, clients, signIn } = this.#options;
+    const client = { ...clients.of(credentials), userAgent: "" };
     const rate = unpaid.require(client);
     const { signIn: header } = credentials;
     if (requirement === "wallet" && (header === undefined || !signIn))

@@ -18,10 +18,7 @@ const ANSWER = {
 /** How a tool's parameters are described: with the schema's texts, without them, or not at all. */
 type Detail = "whole" | "short" | "none";
 
-/**
- * Returns the extension `bazaar` of a tool's offers: how to call the tool over HTTP.
- * @param example parameters that fit the tool's schema
- */
+/** Returns the extension `bazaar`: how to call a tool over HTTP. @param example fitting parameters */
 export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject, detail: Detail): object {
   return {
     info: {

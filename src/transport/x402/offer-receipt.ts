@@ -1,8 +1,7 @@
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { Lru } from "../../domain/core/lru.ts";
-import { didWeb } from "../../domain/payments/did-web.ts";
-import type { JwsSigner } from "../../domain/payments/jws-signer.ts";
+import { didWeb, type JwsSigner } from "../../domain/payments/jws-signer.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 import { X402_NETWORK, type X402Terms } from "../../domain/payments/x402.ts";
 import { TokenBuckets } from "../token-buckets.ts";
@@ -12,10 +11,7 @@ const NAME = "offer-receipt";
 const VERSION = 1;
 /** Kept signatures: tools times prices. */
 const MAX_KEPT = 1_000;
-/**
- * Limit of new signatures of offers, per instance: a signature costs more than the rest of an offer, and
- * strangers choose the amount of some tools.
- */
+/** New signatures of offers per instance: they are slow, and strangers choose the amount of some tools. */
 const NEW_OFFERS = { ratePerMinute: 6_000, burst: 100 };
 /** An offer is signed again after this part of its lifetime. */
 const RENEWALS = 10;
@@ -44,10 +40,7 @@ export class OfferReceipts {
     this.#new = new TokenBuckets(options.clock, NEW_OFFERS);
   }
 
-  /**
-   * Returns the extension of an offer, with one signature per entry of `accepts`; nothing above the limit of
-   * new signatures. They say nothing of the quote, so offers of the same terms share them.
-   */
+  /** Returns the extension of an offer, a signature per entry of `accepts`; none above the limit. */
   offered(path: string, quote: Pick<Quote, "issuedAt" | "expiresAt">, terms: readonly X402Terms[]): object {
     const step = (quote.expiresAt - quote.issuedAt) / RENEWALS;
     const validUntil = Math.floor((Math.floor(quote.expiresAt / step) * step) / 1_000);

@@ -1,6 +1,5 @@
-import type { PaymentRequiredError } from "../../app/calls/payment-required-error.ts";
-import type { X402Entry } from "../../app/payments/payment-method.ts";
-import type { PaymentMethods } from "../../app/payments/payment-methods.ts";
+import type { PaymentRequiredError } from "../../app/calls/call-errors.ts";
+import type { X402Entry, PaymentMethods } from "../../app/payments/payment-methods.ts";
 import { MAX_ENCODED_LENGTH } from "../../domain/payments/encoded-object.ts";
 import type { Header } from "../headers.ts";
 import { encodeHeader, encodedLength } from "./encode.ts";
@@ -72,11 +71,7 @@ export class X402Offers {
     this.#config = config;
   }
 
-  /**
-   * Returns undefined when no x402 method can pay the quote.
-   * @param path of the request; undefined over gRPC and Connect
-   * @param wallet undefined for callers with a key
-   */
+  /** Returns undefined when no x402 method can pay the quote. @param wallet undefined: called with a key */
   async offer(
     { tool, quote, message }: PaymentRequiredError,
     path: string | undefined,

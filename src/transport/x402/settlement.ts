@@ -1,6 +1,6 @@
-import { PaymentCreditedError } from "../../app/calls/payment-credited-error.ts";
+import { PaymentCreditedError } from "../../app/calls/call-errors.ts";
 import { ToolgateError, type ErrorCode } from "../../domain/core/errors.ts";
-import { x402VersionOf } from "../../domain/payments/gasless-proof.ts";
+import { x402VersionOf } from "../../domain/payments/body-proof.ts";
 import type { ProofCarriers } from "../../domain/payments/proof.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import { X402_NETWORK, X402_V1_NETWORK } from "../../domain/payments/x402.ts";
@@ -19,7 +19,6 @@ export interface Settlement {
   readonly errorReason?: string;
 }
 
-/** A settlement and the header that carries it. */
 export interface SettlementReport {
   readonly settlement: Settlement;
   /** PAYMENT-RESPONSE, or X-PAYMENT-RESPONSE for version 1. */

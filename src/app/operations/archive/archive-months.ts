@@ -1,9 +1,8 @@
 import type { Clock } from "../../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../../domain/core/errors.ts";
 import { endedMonthsAgo, type Month } from "../../../domain/core/month.ts";
-import { ARCHIVED_TABLES } from "./archived-tables.ts";
-import type { MonthArchive, PublishedMonth } from "./month-archive.ts";
-import type { ArchivedMonth, MonthStore } from "./month-store.ts";
+import { ARCHIVED_TABLES } from "./month-archive.ts";
+import type { MonthArchive, PublishedMonth, ArchivedMonth, MonthStore } from "./month-archive.ts";
 import { verifyAgainstTables, verifyArchived } from "./verify-month.ts";
 
 /** Months that stay at least: the console sums up what was spent in the last 30 days. */

@@ -1,14 +1,17 @@
 import { ToolgateError } from "../../../domain/core/errors.ts";
-import {
-  ARCHIVED_TABLES,
-  keyOf,
-  type ArchivedRow,
-  type ArchivedTable,
-  type Column,
-  type RowBatches,
-} from "./archived-tables.ts";
-import type { MonthArchive, PublishedMonth } from "./month-archive.ts";
-import type { ArchivedMonth, MonthStore, Totals, VerifiedMonth } from "./month-store.ts";
+import { ARCHIVED_TABLES, keyOf } from "./month-archive.ts";
+import type {
+  ArchivedRow,
+  ArchivedTable,
+  Column,
+  RowBatches,
+  MonthArchive,
+  PublishedMonth,
+  ArchivedMonth,
+  MonthStore,
+  Totals,
+  VerifiedMonth,
+} from "./month-archive.ts";
 
 type Mutable<Type> = { -readonly [Member in keyof Type]: Type[Member] };
 

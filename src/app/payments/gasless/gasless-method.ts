@@ -1,11 +1,10 @@
-import type { StatedPayment } from "../../../domain/payments/body-proof.ts";
+import { gaslessProofs, messageHashOf, relayedPayer } from "../../../domain/payments/body-proof.ts";
+import type { StatedPayment, GaslessProof } from "../../../domain/payments/body-proof.ts";
 import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
 import type { MicroUsd } from "../../../domain/core/money.ts";
-import { gaslessProofs, type GaslessProof } from "../../../domain/payments/gasless-proof.ts";
 import { parseMemo } from "../../../domain/payments/memo.ts";
-import { messageHashOf, relayedPayer } from "../../../domain/payments/message-hash.ts";
 import type { Quote } from "../../../domain/payments/quote.ts";
-import { X_PAYMENT_FORMATS } from "../../../domain/payments/x-payment.ts";
+import { X_PAYMENT_FORMATS } from "../../../domain/payments/x402-payload.ts";
 import { X402_V1_NETWORK, x402Terms, type X402Treasury } from "../../../domain/payments/x402.ts";
 import { settleOnChain, type ChainPayment, type ChainPaymentDeps } from "../chain-payment.ts";
 import type {
@@ -14,11 +13,10 @@ import type {
   PaymentMethod,
   SettledPayment,
   X402Entry,
-} from "../payment-method.ts";
+} from "../payment-methods.ts";
 import { paymentFailed, paymentPending } from "./relay-errors.ts";
-import type { Relay } from "./relay-port.ts";
+import type { Relay, RelayedTransaction } from "./relay-port.ts";
 import type { RelayClaims, RelayClaim } from "./relay-claims.ts";
-import type { RelayedTransaction } from "./sponsor.ts";
 
 export interface GaslessDeps extends ChainPaymentDeps {
   /** Undefined: the relay is off. */
@@ -75,10 +73,7 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
       v1Network: X402_V1_NETWORK,
       // Saves the client a request to the chain.
       hints: recent
-        ? {
-            recentBlockhash: recent.blockhash,
-            lastValidBlockHeight: String(recent.lastValidBlockHeight),
-          }
+        ? { recentBlockhash: recent.blockhash, lastValidBlockHeight: String(recent.lastValidBlockHeight) }
         : {},
     };
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../domain/core/clock.ts";
 import { Lru } from "../../../domain/core/lru.ts";
-import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
+import type { RelayChain, RecentBlockhash } from "./relay-port.ts";
 import { unlessAborted } from "../../../domain/core/unless-aborted.ts";
 
 /** Maximum age of a cached blockhash, ms. It is valid for about a minute. */

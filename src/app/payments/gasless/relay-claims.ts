@@ -1,10 +1,11 @@
+import type { Metrics } from "../../operations/metrics.ts";
+
 /**
  * State of a relayed transaction. `claimed`: signed and not sent; `broadcast`: sent or about to be;
  * `unknown`: sent and not seen in time. A sender moves it to `broadcast` first.
  */
 export type RelayState = "claimed" | "broadcast" | "unknown" | "confirmed" | "failed";
 
-/** A stored claim. */
 export interface RelayClaim {
   readonly messageHash: Buffer;
   readonly quoteId: string;
@@ -31,11 +32,9 @@ export interface NewRelayClaim {
   readonly lastValidBlockHeight: bigint;
 }
 
-/** Limits on claims. */
 export interface RelayLimits {
   /** Lamports of fees per UTC day, all accounts together. */
   readonly dailyLamports: bigint;
-  /** Relayed transactions per account per hour. */
   readonly perAccountHourly: number;
   /** Failed transactions per account per hour, simulations included. */
   readonly failuresHourly: number;
@@ -81,4 +80,54 @@ export interface RelayClaims {
   unfinished(idleMs: number, limit: number): Promise<RelayClaim[]>;
   /** Lamports claimed today (UTC). */
   spentToday(): Promise<bigint>;
+}
+
+/** Counts new claims and state changes. */
+export class CountedRelayClaims implements RelayClaims {
+  readonly #book: RelayClaims;
+  readonly #metrics: Metrics;
+
+  constructor(book: RelayClaims, metrics: Metrics) {
+    this.#book = book;
+    this.#metrics = metrics;
+    for (const state of ["claimed", "broadcast", "unknown", "confirmed", "failed"] as const)
+      this.#count(state, 0);
+    for (const limit of ["transactions", "failures", "open", "unproven", "budget", "reserve"] as const)
+      metrics.count("toolgate_relay_refused_total", 0, { limit });
+  }
+
+  find(messageHash: Buffer): Promise<RelayClaim | undefined> {
+    return this.#book.find(messageHash);
+  }
+
+  async claim(claim: NewRelayClaim, limits: RelayLimits): Promise<RelayVerdict> {
+    const verdict = await this.#book.claim(claim, limits);
+    if (verdict.kind === "claimed") this.#count("claimed");
+    else if ("of" in verdict) this.#metrics.count("toolgate_relay_refused_total", 1, { limit: verdict.of });
+    return verdict;
+  }
+
+  async reject(messageHash: Buffer, reason: string): Promise<boolean> {
+    const rejected = await this.#book.reject(messageHash, reason);
+    if (rejected) this.#count("failed");
+    return rejected;
+  }
+
+  async move(messageHash: Buffer, state: Exclude<RelayState, "claimed">, reason?: string): Promise<boolean> {
+    const moved = await this.#book.move(messageHash, state, reason);
+    if (moved) this.#count(state);
+    return moved;
+  }
+
+  unfinished(idleMs: number, limit: number): Promise<RelayClaim[]> {
+    return this.#book.unfinished(idleMs, limit);
+  }
+
+  spentToday(): Promise<bigint> {
+    return this.#book.spentToday();
+  }
+
+  #count(state: RelayState, by = 1): void {
+    this.#metrics.count("toolgate_relay_transactions_total", by, { state });
+  }
 }

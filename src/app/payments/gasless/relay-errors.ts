@@ -36,8 +36,7 @@ function isFailureKind(kind: string): kind is FailureKind {
 }
 
 /**
- * INVALID_PAYMENT for a transaction reported as confirmed that is not on the chain. Its quote stays
- * claimed.
+ * INVALID_PAYMENT for a transaction reported as confirmed that is not on the chain. Its quote stays claimed.
  */
 export function paymentLost(): ToolgateError {
   return relayRefused(

@@ -15,10 +15,16 @@ import {
   quoteTooCheap,
 } from "./relay-errors.ts";
 import { TransactionSubmission, type SubmissionState } from "./transaction-submission.ts";
-import type { RecentBlockhash, RelayChain } from "./relay-chain.ts";
-import type { Relay, RelayRequest } from "./relay-port.ts";
+import type {
+  RelayChain,
+  Relay,
+  RelayRequest,
+  RecentBlockhash,
+  RelayedTransaction,
+  Sponsor,
+  UnsignedTransaction,
+} from "./relay-port.ts";
 import type { RelayClaims, RelayClaim, RelayLimits, RelayState } from "./relay-claims.ts";
-import type { RelayedTransaction, Sponsor, UnsignedTransaction } from "./sponsor.ts";
 import { unlessAborted } from "../../../domain/core/unless-aborted.ts";
 
 /** Blocks during which a blockhash is valid. */
@@ -31,9 +37,7 @@ const BLOCKS_LEFT = 30n;
 /** Minimum time to follow a payment, ms, however short the caller's wait. */
 const LEAST_FOLLOW_MS = 5_000;
 
-/**
- * Age at which a confirmed but uncredited payment is checked again, ms: by then every honest node has it.
- */
+/** Age at which a confirmed but uncredited payment is checked again, ms: by then every honest node has it. */
 const LOST_AFTER_MS = 300_000;
 
 export interface RelayDeps {
@@ -53,9 +57,7 @@ export interface RelayDeps {
   readonly stopping: AbortSignal;
 }
 
-/**
- * Signs, sends and tracks payments whose network fee the gateway pays. The gasless docs show the states.
- */
+/** Signs, sends and tracks payments whose network fee the gateway pays. The gasless docs show the states. */
 export class GaslessRelay implements Relay {
   readonly feePayer: string;
   readonly #deps: RelayDeps;

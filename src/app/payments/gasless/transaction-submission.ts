@@ -3,7 +3,7 @@ import { ToolgateError } from "../../../domain/core/errors.ts";
 import type { Log } from "../../../domain/core/log.ts";
 import { reasonOf } from "./relay-errors.ts";
 import type { RelayClaims, RelayClaim } from "./relay-claims.ts";
-import type { RelayChain } from "./relay-chain.ts";
+import type { RelayChain } from "./relay-port.ts";
 
 /** Polling intervals, ms: short at first, since most transactions confirm within two seconds. */
 const [SHORT_PAUSE_MS, SHORT_UNTIL_MS, LONG_PAUSE_MS] = [250, 2_000, 1_000];

@@ -1,8 +1,8 @@
-import { NETWORK, type TransferProof } from "../../../domain/payments/body-proof.ts";
-import { transferProofs } from "../../../domain/payments/transfer-proof.ts";
-import { X_PAYMENT_FORMATS } from "../../../domain/payments/x-payment.ts";
+import { type TransferProof, transferProofs } from "../../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../../domain/payments/payment-id.ts";
+import { X_PAYMENT_FORMATS } from "../../../domain/payments/x402-payload.ts";
 import { lateProof, settleOnChain, type ChainPayment, type ChainPaymentDeps } from "../chain-payment.ts";
-import type { PaymentInstructions, PaymentMethod } from "../payment-method.ts";
+import type { PaymentInstructions, PaymentMethod } from "../payment-methods.ts";
 
 export interface TransferDeps extends ChainPaymentDeps {
   readonly finality: Pick<PaymentMethod, "finalityStatuses">;
@@ -21,7 +21,7 @@ export function transferMethod(deps: TransferDeps): PaymentMethod<TransferProof,
     instructions: () => INSTRUCTIONS,
     identify: async ({ method, txSignature, quoteId, stated }) => ({
       method,
-      network: NETWORK,
+      network: SOLANA,
       reference: txSignature,
       quoteId,
       stepId: stated.stepId,

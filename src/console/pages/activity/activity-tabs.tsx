@@ -15,16 +15,12 @@ const TABS: readonly { id: Tab; label: string }[] = [
   { id: "requests", label: "Requests" },
 ];
 
-/** Returns the filter in the URL. */
 export function useFilter(): Filter {
   const search = useSearch();
   return useMemo(() => readFilter(search), [search]);
 }
 
-/**
- * Receipts, statement, runs and requests of an account; of the reader's own if `accountId` is undefined. The
- * URL holds tab and filter, so that they can be shared and survive Back.
- */
+/** The activity of an account, the reader's own without `accountId`. The URL holds tab and filter. */
 export function ActivityTabs({ accountId }: { accountId?: string }): ReactNode {
   const filter = useFilter();
   const [path, navigate] = useLocation();

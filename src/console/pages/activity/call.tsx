@@ -3,10 +3,9 @@ import type { CallInfo } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import type { Run } from "#gen/toolgate/v1/run_pb.ts";
 import { truncateMiddle } from "../../format.ts";
-import { Name, Status, Time, type Column } from "../../ui/index.ts";
+import { Name, Status, Time, type Column, Copyable } from "../../ui/index.ts";
 import { outcomeLabel } from "../status-labels.ts";
 
-/** A run or receipt with its key and outcome. */
 export interface ListedCall<Item> {
   readonly item: Item;
   readonly call: CallInfo | undefined;
@@ -35,13 +34,11 @@ export function withCalls<Item>(items: readonly Item[], calls: readonly CallInfo
   return items.map((item, index) => ({ item, call: calls[index] }));
 }
 
-/** How a call ended. */
 export function Outcome({ call }: { call: Pick<CallInfo, "outcome"> | undefined }) {
   const { text, kind } = outcomeLabel(call?.outcome);
   return <Status kind={kind}>{text}</Status>;
 }
 
-/** The key of a call. */
 export function CallKey({ call }: { call: Pick<CallInfo, "keyId" | "keyName"> | undefined }) {
   if (call === undefined || call.keyId === "") return <span className="faint none">—</span>;
   const name = call.keyName === "" ? truncateMiddle(call.keyId) : call.keyName;
@@ -57,7 +54,22 @@ export function recordHref(
   return `/${kind}/${id}${accountId === undefined ? "" : `?account=${accountId}`}`;
 }
 
-/** Returns the address of the list of receipts, runs or requests. */
 export function listHref(tab: "receipts" | "runs" | "requests", accountId: string | undefined): string {
   return `${accountId === undefined ? "/activity" : `/operator/accounts/${accountId}`}?tab=${tab}`;
+}
+
+/** The key of a call: its name, and its id to copy. The name of an own key links to Keys. */
+export function KeyName({ keyId, name, own }: { keyId: string; name: string; own: boolean }) {
+  if (keyId === "") return "not recorded";
+  return (
+    <span className="row">
+      {name !== "" && !own && <Name name={name} />}
+      {name !== "" && own && (
+        <Link href="/keys">
+          <Name name={name} />
+        </Link>
+      )}
+      <Copyable text={keyId} label="key id" short />
+    </span>
+  );
 }

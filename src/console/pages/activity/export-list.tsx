@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Button, Dialog, Field, Input } from "../../ui/index.ts";
+import { Button, Dialog, TextField } from "../../ui/index.ts";
 import { dateRangeError, exportHref, isFiltered, isoDay, type Filter, type Tab } from "./filter.ts";
 
 /** Downloads the list of the current tab as CSV: with its filter, for a date range. */
@@ -55,26 +55,21 @@ export function ExportList({ filter }: { filter: Filter }) {
           ))}
         </div>
         <div className="export-days">
-          <Field label="First day (UTC)" optional>
-            {(control) => (
-              <Input
-                {...control}
-                type="date"
-                value={days.from}
-                onChange={({ currentTarget }) => setDays({ ...days, from: currentTarget.value })}
-              />
-            )}
-          </Field>
-          <Field label="Last day (UTC)" optional error={problem}>
-            {(control) => (
-              <Input
-                {...control}
-                type="date"
-                value={days.to}
-                onChange={({ currentTarget }) => setDays({ ...days, to: currentTarget.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            label="First day (UTC)"
+            optional
+            type="date"
+            value={days.from}
+            onChange={({ currentTarget }) => setDays({ ...days, from: currentTarget.value })}
+          />
+          <TextField
+            label="Last day (UTC)"
+            optional
+            error={problem}
+            type="date"
+            value={days.to}
+            onChange={({ currentTarget }) => setDays({ ...days, to: currentTarget.value })}
+          />
         </div>
       </Dialog>
     </>

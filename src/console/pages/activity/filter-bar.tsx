@@ -1,10 +1,10 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import { useCatalogue } from "../../catalogue.ts";
+import { useCatalogue } from "../../rpc.ts";
 import { capitalize, truncateMiddle } from "../../format.ts";
-import { Button, Field, Input, Select } from "../../ui/index.ts";
-import { dateRangeError, isFiltered, clearFilter, type Filter } from "./filter.ts";
+import { Button, TextField, SelectField } from "../../ui/index.ts";
+import { dateRangeError, isFiltered, clearFilter, type Filter, type FilteredListProps } from "./filter.ts";
 
 /** Inputs for the filter of a list; `statuses` and `outcomes` are the options of that list. */
 export function FilterBar({
@@ -13,59 +13,30 @@ export function FilterBar({
   outcomes = [],
   accountId,
   onFilter,
-}: {
-  filter: Filter;
-  statuses: readonly string[];
-  outcomes?: readonly string[];
-  /** Account of the list; the reader's own if undefined. */
-  accountId: string | undefined;
-  onFilter: (filter: Filter) => void;
-}) {
+}: FilteredListProps & { statuses: readonly string[]; outcomes?: readonly string[] }) {
   const tools = useToolOptions(filter.tool);
   const keys = useKeyOptions(filter.key, accountId);
+  const field = (name: Exclude<keyof Filter, "tab">) => ({
+    value: filter[name],
+    onChange: (value: string) => onFilter({ ...filter, [name]: value }),
+  });
   return (
     <form className="filter" role="search" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
-      <FilterSelect
-        label="Status"
-        value={filter.status}
-        options={optionsOf(statuses)}
-        onChange={(status) => onFilter({ ...filter, status })}
-      />
+      <FilterSelect label="Status" options={optionsOf(statuses)} {...field("status")} />
       {outcomes.length > 0 && (
-        <FilterSelect
-          label="Outcome"
-          value={filter.outcome}
-          options={optionsOf(outcomes)}
-          onChange={(outcome) => onFilter({ ...filter, outcome })}
-        />
+        <FilterSelect label="Outcome" options={optionsOf(outcomes)} {...field("outcome")} />
       )}
-      <FilterSelect
-        label="Tool"
-        value={filter.tool}
-        options={tools}
-        onChange={(tool) => onFilter({ ...filter, tool })}
-      />
-      <FilterSelect
-        label="Key"
-        value={filter.key}
-        options={keys}
-        onChange={(key) => onFilter({ ...filter, key })}
-      />
+      <FilterSelect label="Tool" options={tools} {...field("tool")} />
+      <FilterSelect label="Key" options={keys} {...field("key")} />
       {filter.model !== "" && (
         <FilterSelect
           label="Model"
-          value={filter.model}
           options={[{ value: filter.model, label: filter.model }]}
-          onChange={(model) => onFilter({ ...filter, model })}
+          {...field("model")}
         />
       )}
-      <DayInput label="From" value={filter.from} onChange={(from) => onFilter({ ...filter, from })} />
-      <DayInput
-        label="To"
-        value={filter.to}
-        problem={dateRangeError(filter)}
-        onChange={(to) => onFilter({ ...filter, to })}
-      />
+      <DayInput label="From" {...field("from")} />
+      <DayInput label="To" problem={dateRangeError(filter)} {...field("to")} />
       {isFiltered(filter) && (
         <Button tone="quiet" icon="cross" onClick={() => onFilter(clearFilter(filter))}>
           Clear
@@ -86,53 +57,40 @@ interface Option {
   label: string;
 }
 
-function FilterSelect({
-  label,
-  value,
-  options,
-  onChange,
-}: {
+interface FilterSelectProps {
   label: string;
   value: string;
   options: readonly Option[];
   onChange: (value: string) => void;
-}) {
+}
+
+function FilterSelect({ label, value, options, onChange }: FilterSelectProps) {
   return (
-    <Field label={label}>
-      {(control) => (
-        <Select
-          {...control}
-          value={value}
-          options={[{ value: "", label: "All" }, ...options]}
-          onChange={({ currentTarget }) => onChange(currentTarget.value)}
-        />
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      value={value}
+      options={[{ value: "", label: "All" }, ...options]}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
   );
 }
 
-function DayInput({
-  label,
-  value,
-  problem,
-  onChange,
-}: {
+interface DayInputProps {
   label: string;
   value: string;
   problem?: string | undefined;
   onChange: (value: string) => void;
-}) {
+}
+
+function DayInput({ label, value, problem, onChange }: DayInputProps) {
   return (
-    <Field label={`${label} (UTC day)`} error={problem}>
-      {(control) => (
-        <Input
-          {...control}
-          type="date"
-          value={value}
-          onChange={({ currentTarget }) => onChange(currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={`${label} (UTC day)`}
+      error={problem}
+      type="date"
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
   );
 }
 

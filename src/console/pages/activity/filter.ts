@@ -7,7 +7,6 @@ import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 /** The tabs of the activity page, as written in the URL. */
 export const TABS = ["receipts", "statement", "runs", "requests"] as const;
 
-/** A tab of the activity page. */
 export type Tab = (typeof TABS)[number];
 
 /** The filter of a list, as written in the URL. Days are UTC and inclusive; empty means any. */
@@ -22,6 +21,14 @@ export interface Filter {
   readonly model: string;
   readonly from: string;
   readonly to: string;
+}
+
+/** Props of the lists with a filter. */
+export interface FilteredListProps {
+  filter: Filter;
+  /** The reader's own if undefined. */
+  accountId: string | undefined;
+  onFilter: (filter: Filter) => void;
 }
 
 /** Receipt statuses as written in the URL, in display order. */
@@ -54,7 +61,6 @@ export function runCondition(status: string): { status: RunStatus; outcome: Call
 /** Outcomes of requests as written in the URL, in display order. */
 export const REQUEST_OUTCOMES = ["succeeded", "payment required", "refused", "failed"] as const;
 
-/** The statuses of each tab, as written in the URL. */
 const STATUSES: Readonly<Record<Tab, readonly string[]>> = {
   receipts: [...RECEIPT_STATUSES.keys()],
   statement: [],
@@ -93,12 +99,10 @@ export function writeFilter(filter: Filter): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Whether the filter excludes anything. */
 export function isFiltered(filter: Filter): boolean {
   return writeFilter({ ...filter, tab: "receipts" }) !== "";
 }
 
-/** Returns the same tab without a filter. */
 export function clearFilter(filter: Filter): Filter {
   return { tab: filter.tab, status: "", outcome: "", tool: "", key: "", model: "", from: "", to: "" };
 }

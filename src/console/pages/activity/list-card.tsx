@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { Aligned, Card, Pager, Table, type Column } from "../../ui/index.ts";
+import { Aligned, Button, ButtonLink, Card, EmptyState, Pager, Table, type Column } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import type { PagedList } from "../paged-list.ts";
+import { isFiltered, clearFilter, type FilteredListProps } from "./filter.ts";
 
-/** A paged list with its filter. */
 export function ListCard<Row>({
   caption,
   list,
@@ -20,10 +20,8 @@ export function ListCard<Row>({
   rowKey: (row: Row) => string;
   /** Returns the amounts of a row, micro-USD. */
   amounts: (row: Row) => bigint[];
-  /** Formats the number of rows. */
   shown: (rows: number) => string;
   filter?: ReactNode;
-  /** Shown if the list is empty. */
   empty: ReactNode;
 }) {
   const { rows, error, page, newer, older, busy, retry } = list;
@@ -60,4 +58,37 @@ export function ListCard<Row>({
 /** The server scans a filtered list in steps, so an empty page may have matches after it. */
 function emptyPageLabel(page: number): string {
   return page === 1 ? "No matches among the newest" : "No matches on this page";
+}
+
+/** Shown for an empty list: either there is nothing yet, or the filter excludes everything. */
+export function EmptyList({
+  what,
+  filter,
+  accountId,
+  onFilter,
+  children,
+}: {
+  what: string;
+  children: ReactNode;
+} & FilteredListProps) {
+  if (isFiltered(filter)) {
+    return (
+      <EmptyState
+        title={`No matching ${what}`}
+        action={<Button onClick={() => onFilter(clearFilter(filter))}>Show all</Button>}
+      >
+        Nothing matches the filter. Days are in UTC and inclusive.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title={`No ${what} yet`}
+      action={
+        accountId === undefined && <ButtonLink href="/playground">Try a tool in the playground</ButtonLink>
+      }
+    >
+      {children}
+    </EmptyState>
+  );
 }

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Button, Money, Status, type Column } from "../../ui/index.ts";
+import { Button, Money, Status, type Column, moneyColumn, actionColumn } from "../../ui/index.ts";
 import { RefundDialog } from "../refund-dialog.tsx";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
@@ -16,10 +16,9 @@ import {
   RECEIPT_STATUSES,
   timestampRange,
   writeFilter,
-  type Filter,
+  type FilteredListProps,
 } from "./filter.ts";
-import { ListCard } from "./list-card.tsx";
-import { EmptyList } from "./empty-list.tsx";
+import { EmptyList, ListCard } from "./list-card.tsx";
 
 function columnsOf(
   accountId: string | undefined,
@@ -37,17 +36,8 @@ function columnsOf(
       ),
     },
     { head: "Payment method", cell: ({ item }) => paymentMethodLabel(item.paidBy) },
-    {
-      head: "Quoted",
-      align: "end",
-      cell: ({ item }) => <Money microUsd={item.quotedUsdcMicrousd} aligned />,
-    },
-    {
-      head: "Charged",
-      align: "end",
-      lead: true,
-      cell: ({ item }) => <Money microUsd={item.debitedUsdcMicrousd} aligned />,
-    },
+    moneyColumn("Quoted", ({ item }) => item.quotedUsdcMicrousd),
+    moneyColumn("Charged", ({ item }) => item.debitedUsdcMicrousd, { lead: true }),
     {
       head: "Refunded",
       align: "end",
@@ -70,29 +60,17 @@ function ReceiptStatusBadge({ status }: { status: ReceiptStatus }) {
 }
 
 function refundColumn(onRefund: (receipt: Receipt) => void): Column<ListedCall<Receipt>> {
-  return {
-    head: "Actions",
-    hideHead: true,
-    align: "end",
-    cell: ({ item }) =>
+  return actionColumn(
+    ({ item }) =>
       item.status === ReceiptStatus.FINAL && (
         <Button small tone="quiet" aria-label={`Refund ${item.receiptId}`} onClick={() => onRefund(item)}>
           Refund
         </Button>
       ),
-  };
+  );
 }
 
-/** The receipts of an account: of the reader's own if `accountId` is undefined. */
-export function Receipts({
-  filter,
-  accountId,
-  onFilter,
-}: {
-  filter: Filter;
-  accountId: string | undefined;
-  onFilter: (filter: Filter) => void;
-}) {
+export function Receipts({ filter, accountId, onFilter }: FilteredListProps) {
   const transport = useTransport();
   const [refunding, setRefunding] = useState<Receipt>();
   const list = usePagedList(

@@ -8,14 +8,19 @@ import {
   type LoggedRequest,
 } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { formatCount, formatDuration, pluralize } from "../../format.ts";
-import { Checkbox, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { Checkbox, Status, Time, type Column, moneyColumn } from "../../ui/index.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { statusLabel } from "../status-labels.ts";
 import { CallKey, recordHref } from "./call.tsx";
-import { EmptyList } from "./empty-list.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { dateRangeError, REQUEST_OUTCOMES, timestampRange, writeFilter, type Filter } from "./filter.ts";
-import { ListCard } from "./list-card.tsx";
+import {
+  dateRangeError,
+  REQUEST_OUTCOMES,
+  timestampRange,
+  writeFilter,
+  type FilteredListProps,
+} from "./filter.ts";
+import { EmptyList, ListCard } from "./list-card.tsx";
 
 /** Poll interval of the live list, ms. */
 const LIVE_POLL_MS = 1_000;
@@ -46,24 +51,10 @@ const columnsOf = (accountId: string | undefined): readonly Column<LoggedRequest
     align: "end",
     cell: ({ totalUs }) => <span className="time">{formatDuration(Number(totalUs) / 1000)}</span>,
   },
-  {
-    head: "Charged",
-    align: "end",
-    lead: true,
-    cell: ({ chargedUsdcMicrousd }) => <Money microUsd={chargedUsdcMicrousd} aligned />,
-  },
+  moneyColumn("Charged", ({ chargedUsdcMicrousd }) => chargedUsdcMicrousd, { lead: true }),
 ];
 
-/** The requests of an account's keys: of the reader's own if `accountId` is undefined. */
-export function Requests({
-  filter,
-  accountId,
-  onFilter,
-}: {
-  filter: Filter;
-  accountId: string | undefined;
-  onFilter: (filter: Filter) => void;
-}) {
+export function Requests({ filter, accountId, onFilter }: FilteredListProps) {
   const transport = useTransport();
   const [live, setLive] = useState(false);
   const list = usePagedList(

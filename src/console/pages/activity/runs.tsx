@@ -3,9 +3,9 @@ import { useTransport } from "@connectrpc/connect-query";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { RunStatus, type Run } from "#gen/toolgate/v1/run_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Money, type Column } from "../../ui/index.ts";
+import { type Column, moneyColumn } from "../../ui/index.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
-import { durationLabel } from "../duration.ts";
+import { durationLabel } from "../status-labels.ts";
 import { callColumns, Outcome, recordHref, withCalls, type ListedCall } from "./call.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import {
@@ -14,10 +14,9 @@ import {
   runCondition,
   timestampRange,
   writeFilter,
-  type Filter,
+  type FilteredListProps,
 } from "./filter.ts";
-import { ListCard } from "./list-card.tsx";
-import { EmptyList } from "./empty-list.tsx";
+import { EmptyList, ListCard } from "./list-card.tsx";
 
 const columnsOf = (accountId: string | undefined): readonly Column<ListedCall<Run>>[] => [
   ...callColumns<Run>(({ runId }) => recordHref("runs", runId, accountId)),
@@ -35,32 +34,14 @@ const columnsOf = (accountId: string | undefined): readonly Column<ListedCall<Ru
       ),
   },
   { head: "Duration", align: "end", cell: ({ item }) => <span className="time">{durationLabel(item)}</span> },
-  {
-    head: "Quoted",
-    align: "end",
-    cell: ({ item }) => <Money microUsd={item.quotedUsdcMicrousd} aligned />,
-  },
-  {
-    head: "Charged",
-    align: "end",
-    lead: true,
-    cell: ({ item }) => <Money microUsd={item.spentUsdcMicrousd} aligned />,
-  },
+  moneyColumn("Quoted", ({ item }) => item.quotedUsdcMicrousd),
+  moneyColumn("Charged", ({ item }) => item.spentUsdcMicrousd, { lead: true }),
 ];
 
 /** Poll interval while a run is active, ms. */
 const ACTIVE_POLL_MS = 2_000;
 
-/** The runs of an account, charged or not: of the reader's own if `accountId` is undefined. */
-export function Runs({
-  filter,
-  accountId,
-  onFilter,
-}: {
-  filter: Filter;
-  accountId: string | undefined;
-  onFilter: (filter: Filter) => void;
-}) {
+export function Runs({ filter, accountId, onFilter }: FilteredListProps) {
   const transport = useTransport();
   const list = usePagedList(
     ["runs", accountId ?? "", writeFilter(filter)],

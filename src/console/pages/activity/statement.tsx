@@ -7,12 +7,12 @@ import {
   ButtonLink,
   EmptyState,
   ExternalLink,
-  Money,
   SignedMoney,
   Time,
   type Column,
+  moneyColumn,
 } from "../../ui/index.ts";
-import { transactionHref } from "../explorer.ts";
+import { transactionHref } from "../on-chain.tsx";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { entryKindLabel } from "../status-labels.ts";
 import { recordHref } from "./call.tsx";
@@ -28,11 +28,7 @@ const columnsOf = (accountId: string | undefined): readonly Column<Entry>[] => [
     lead: true,
     cell: ({ amountUsdcMicrousd }) => <SignedMoney microUsd={amountUsdcMicrousd} aligned />,
   },
-  {
-    head: "Balance after",
-    align: "end",
-    cell: ({ balanceUsdcMicrousd }) => <Money microUsd={balanceUsdcMicrousd} aligned />,
-  },
+  moneyColumn("Balance after", ({ balanceUsdcMicrousd }) => balanceUsdcMicrousd),
 ];
 
 /** Links the entry to its call or transaction, or shows the operator's note. */
@@ -58,10 +54,7 @@ function EntryReference({
   );
 }
 
-/**
- * The ledger entries of an account with the balance after each; of the reader's own if `accountId` is
- * undefined. Holds are not entries.
- */
+/** Ledger entries with the balance after each; the reader's own without `accountId`. Holds are none. */
 export function Statement({ accountId }: { accountId: string | undefined }) {
   const transport = useTransport();
   const list = usePagedList(

@@ -3,18 +3,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactNode } from "react";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd } from "../../format.ts";
-import { Button, ButtonLink, Card, Copyable, ErrorNote, Note, Time } from "../../ui/index.ts";
+import { Button, ButtonLink, Card, Copyable, ErrorNote, Note, Time, Icon } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import { Transaction } from "../on-chain.tsx";
 import { PayFromAnotherWallet } from "./pay-from-another-wallet.tsx";
 import { PayWithWallet } from "./pay-with-wallet.tsx";
-import { Progress } from "./progress.tsx";
-import { isCancellable, isPayable, pollIntervalMs } from "./steps.ts";
+import { isCancellable, isPayable, pollIntervalMs, headline, stepsOf, type StepState } from "./steps.ts";
 
-/**
- * Shows the progress of a deposit and, while it is unpaid, the ways to pay it. `children` follow once it has
- * loaded, so that they do not move.
- */
+/** The progress of a deposit and the ways to pay it. `children` follow once it has loaded. */
 export function DepositDetails({ id, children }: { id: string; children: ReactNode }) {
   const query = useQuery(
     DepositService.method.getDeposit,
@@ -132,7 +128,6 @@ function Outcome({
   }
 }
 
-/** Refetches other queries when the deposit's state changes. */
 function useRefreshOnStateChange(state: DepositState | undefined): void {
   const queries = useQueryClient();
   const before = useRef(state);
@@ -142,4 +137,44 @@ function useRefreshOnStateChange(state: DepositState | undefined): void {
     if (earlier === undefined || earlier === state) return;
     void queries.invalidateQueries(state === DepositState.CREDITED ? {} : { queryKey: ["list", "deposits"] });
   }, [state, queries]);
+}
+
+const STEP_STATE_LABELS: Readonly<Record<StepState, string>> = {
+  done: "done",
+  now: "in progress",
+  later: "pending",
+  failed: "failed",
+};
+
+/** The steps of a deposit; changes are announced to screen readers. */
+function Progress({ deposit }: { deposit: Deposit }) {
+  const steps = stepsOf(deposit.state);
+  return (
+    <div className="progress">
+      <p className="progress-headline" role="status" aria-live="polite">
+        {headline(deposit.state)}
+      </p>
+      {steps.length > 0 && (
+        <ol>
+          {steps.map(({ name, state, text }) => (
+            <li
+              key={name}
+              className={`progress-${state}`}
+              aria-current={state === "now" ? "step" : undefined}
+            >
+              <span className="progress-mark">
+                {state === "done" && <Icon name="check" />}
+                {state === "failed" && <Icon name="cross" />}
+              </span>
+              <span className="progress-name">
+                {name}
+                <span className="hidden">: {STEP_STATE_LABELS[state]}</span>
+              </span>
+              <span className="progress-text">{text}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </div>
+  );
 }

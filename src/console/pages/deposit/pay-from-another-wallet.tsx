@@ -1,10 +1,9 @@
-import { useState } from "react";
+import { useState, useMemo } from "react";
 import type { Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatPlainUsd, formatUsd } from "../../format.ts";
 import { Button, Card, Copyable, Dialog, Facts, Note } from "../../ui/index.ts";
-import { QrCode } from "./qr-code.tsx";
+import { encode } from "uqr";
 
-/** Pays by QR code, Solana Pay link or manual transfer. */
 export function PayFromAnotherWallet({ deposit }: { deposit: Deposit }) {
   const { solanaPayUrl, recipient, amountUsdcMicrousd, memo, usdcMint } = deposit;
   const [enlarged, setEnlarged] = useState(false);
@@ -58,4 +57,35 @@ export function PayFromAnotherWallet({ deposit }: { deposit: Deposit }) {
       </Note>
     </Card>
   );
+}
+
+/** A QR code, black on white in every theme: some cameras cannot read inverted codes. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { size, path } = useMemo(() => qrPath(text), [text]);
+  return (
+    <svg
+      className="qr"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shapeRendering="crispEdges"
+    >
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}
+
+/** Draws runs of dark modules as path segments, with the border of four modules of ISO/IEC 18004. */
+function qrPath(text: string): { size: number; path: string } {
+  const { size, data } = encode(text, { ecc: "L", border: 4 });
+  let path = "";
+  for (const [y, row] of data.entries()) {
+    for (let x = 0; x < row.length; x += 1) {
+      const start = x;
+      while (row[x] === true) x += 1;
+      if (x > start) path += `M${start} ${y}h${x - start}v1h${start - x}z`;
+    }
+  }
+  return { size, path };
 }

@@ -11,10 +11,7 @@ import { signTransaction } from "../../wallet/sign-transaction.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
 
-/**
- * Pays with a browser wallet: the gateway builds the transaction, the wallet signs it, the gateway submits
- * it.
- */
+/** Pays with a browser wallet: the gateway builds and submits the transaction, the wallet signs it. */
 export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
   const { connected, connect } = useWallets();
   const [choosing, setChoosing] = useState(false);
@@ -69,10 +66,7 @@ export function PayWithWallet({ deposit, onSent }: { deposit: Deposit; onSent: (
   );
 }
 
-/**
- * Builds, signs and submits. A wallet that submits by itself needs nothing more: the deposit is found by
- * reference.
- */
+/** Builds, signs and submits. A deposit that the wallet submitted itself is found by reference. */
 function usePayment(depositId: string, onSent: () => void) {
   const build = useMutation(DepositService.method.buildDepositTransaction);
   const send = useMutation(DepositService.method.sendTransaction);

@@ -1,10 +1,8 @@
 import { DepositState } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import type { StatusLabel } from "../status-labels.ts";
 
-/** State of one step. */
 export type StepState = "done" | "now" | "later" | "failed";
 
-/** One step of a deposit. */
 export interface Step {
   readonly name: string;
   readonly state: StepState;
@@ -48,48 +46,33 @@ export function stepsOf(state: DepositState): readonly Step[] {
   }));
 }
 
+const HEADLINES: Readonly<Record<number, string>> = {
+  [DepositState.SEEN]: "Seen on the network",
+  [DepositState.CONFIRMED]: "Confirmed, waiting for finality",
+  [DepositState.FINALIZED]: "Finalized, crediting your balance",
+  [DepositState.CREDITED]: "Credited to your balance",
+  [DepositState.FAILED]: "The transaction failed",
+  [DepositState.UNASSIGNED]: "Arrived without this deposit's memo",
+  [DepositState.CANCELLED]: "Cancelled before it was paid",
+};
+
 /** Returns the heading above the steps, which is also announced to screen readers. */
 export function headline(state: DepositState): string {
-  switch (state) {
-    case DepositState.SEEN:
-      return "Seen on the network";
-    case DepositState.CONFIRMED:
-      return "Confirmed, waiting for finality";
-    case DepositState.FINALIZED:
-      return "Finalized, crediting your balance";
-    case DepositState.CREDITED:
-      return "Credited to your balance";
-    case DepositState.FAILED:
-      return "The transaction failed";
-    case DepositState.UNASSIGNED:
-      return "Arrived without this deposit's memo";
-    case DepositState.CANCELLED:
-      return "Cancelled before it was paid";
-    default:
-      return "Waiting for your payment";
-  }
+  return HEADLINES[state] ?? "Waiting for your payment";
 }
 
-/** Returns the label for lists. */
+const STATE_LABELS: Readonly<Record<number, StatusLabel>> = {
+  [DepositState.SEEN]: { text: "Seen", kind: "wait" },
+  [DepositState.CONFIRMED]: { text: "Confirmed", kind: "wait" },
+  [DepositState.FINALIZED]: { text: "Finalized", kind: "wait" },
+  [DepositState.CREDITED]: { text: "Credited", kind: "ok" },
+  [DepositState.FAILED]: { text: "Failed", kind: "bad" },
+  [DepositState.UNASSIGNED]: { text: "Unassigned", kind: "warn" },
+  [DepositState.CANCELLED]: { text: "Cancelled", kind: "off" },
+};
+
 export function depositStateLabel(state: DepositState): StatusLabel {
-  switch (state) {
-    case DepositState.SEEN:
-      return { text: "Seen", kind: "wait" };
-    case DepositState.CONFIRMED:
-      return { text: "Confirmed", kind: "wait" };
-    case DepositState.FINALIZED:
-      return { text: "Finalized", kind: "wait" };
-    case DepositState.CREDITED:
-      return { text: "Credited", kind: "ok" };
-    case DepositState.FAILED:
-      return { text: "Failed", kind: "bad" };
-    case DepositState.UNASSIGNED:
-      return { text: "Unassigned", kind: "warn" };
-    case DepositState.CANCELLED:
-      return { text: "Cancelled", kind: "off" };
-    default:
-      return { text: "Waiting", kind: "off" };
-  }
+  return STATE_LABELS[state] ?? { text: "Waiting", kind: "off" };
 }
 
 /** Whether the deposit can be cancelled: nothing was paid. */
@@ -102,9 +85,7 @@ export function isPayable(state: DepositState): boolean {
   return state === DepositState.WAITING || state === DepositState.FAILED || state === DepositState.UNASSIGNED;
 }
 
-/**
- * Returns the poll interval in ms; false once credited. A failed deposit is polled too: it can be paid again.
- */
+/** Returns the poll interval, ms; false once credited. A failed deposit can be paid again. */
 export function pollIntervalMs(state: DepositState): number | false {
   if (state === DepositState.CREDITED || state === DepositState.CANCELLED) return false;
   return isPayable(state) ? 2_000 : 1_000;

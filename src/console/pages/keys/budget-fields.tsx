@@ -1,4 +1,4 @@
-import { Field, Input } from "../../ui/index.ts";
+import { TextField } from "../../ui/index.ts";
 import type { BudgetForm } from "./budget-form.ts";
 
 interface AmountFieldProps {
@@ -9,21 +9,19 @@ interface AmountFieldProps {
   onChange: (value: string) => void;
 }
 
-/** An optional limit in USD. */
 export function AmountField({ label, hint, value, error, onChange }: AmountFieldProps) {
   return (
-    <Field label={label} optional error={error} hint={hint}>
-      {(control) => (
-        <Input
-          {...control}
-          unit="$"
-          inputMode="decimal"
-          placeholder="No limit"
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      optional
+      error={error}
+      hint={hint}
+      unit="$"
+      inputMode="decimal"
+      placeholder="No limit"
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }
 
@@ -33,7 +31,6 @@ const LIMITS = [
   { name: "inAll", label: "Limit in all", hint: "Never resets" },
 ] as const;
 
-/** The limits per period, and the percentage to warn at. */
 export function BudgetFields({
   form,
   fieldErrors,
@@ -55,21 +52,15 @@ export function BudgetFields({
           onChange={(value) => change({ [name]: value })}
         />
       ))}
-      <Field
+      <TextField
         label="Warn at"
         error={fieldErrors.warnPercent}
         hint="Percent of a daily, monthly or total limit"
-      >
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="numeric"
-            maxLength={3}
-            value={form.warnPercent}
-            onChange={({ target }) => change({ warnPercent: target.value })}
-          />
-        )}
-      </Field>
+        inputMode="numeric"
+        maxLength={3}
+        value={form.warnPercent}
+        onChange={({ target }) => change({ warnPercent: target.value })}
+      />
     </>
   );
 }

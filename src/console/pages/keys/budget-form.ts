@@ -18,7 +18,6 @@ const AMOUNTS = ["perDay", "perMonth", "inAll"] as const;
 
 const LIMIT_RANGE: AmountRange = [1n, MAX_USD];
 
-/** Returns the errors of the limits by field. */
 export function budgetErrors(form: BudgetForm): Partial<Record<keyof BudgetForm, string>> {
   const errors: Partial<Record<keyof BudgetForm, string>> = {};
   for (const field of AMOUNTS) {
@@ -30,7 +29,6 @@ export function budgetErrors(form: BudgetForm): Partial<Record<keyof BudgetForm,
   return errors;
 }
 
-/** Returns what is wrong with a limit; undefined if nothing is. */
 export function limitError(text: string): string | undefined {
   const amount = parseAmount(text, LIMIT_RANGE);
   return text.trim() !== "" && "problem" in amount ? amount.problem : undefined;
@@ -42,7 +40,6 @@ export function limitOf(text: string): bigint | undefined {
   return "microUsd" in amount ? amount.microUsd : undefined;
 }
 
-/** Returns the limit as it is typed. */
 export function limitText(microUsd: bigint | undefined): string {
   if (microUsd === undefined) return "";
   const cents = (microUsd % 1_000_000n).toString().padStart(6, "0");
@@ -54,7 +51,6 @@ type Limits = Pick<
   "dayUsdcMicrousd" | "monthUsdcMicrousd" | "totalUsdcMicrousd" | "warnPercent"
 >;
 
-/** Returns the form of limits. */
 export function budgetFormOf(limits: Limits): BudgetForm {
   return {
     perDay: limitText(limits.dayUsdcMicrousd),
@@ -64,7 +60,6 @@ export function budgetFormOf(limits: Limits): BudgetForm {
   };
 }
 
-/** Converts a valid form to limits. */
 export function budgetOf(form: BudgetForm) {
   const [day, month, total] = [limitOf(form.perDay), limitOf(form.perMonth), limitOf(form.inAll)];
   return {

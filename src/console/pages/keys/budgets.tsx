@@ -15,7 +15,6 @@ const SPENT: Partial<Record<BudgetPeriod, string>> = {
   [BudgetPeriod.TOTAL]: "in all",
 };
 
-/** What is spent and held of each limit, and what is left. */
 export function Budgets({ uses }: { uses: readonly BudgetUse[] }) {
   return (
     <ul className="budgets">

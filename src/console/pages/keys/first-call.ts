@@ -3,13 +3,11 @@ import { ToolStatus, type Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { exampleFor } from "../playground/examples.ts";
 import { fieldsFromSchema, paramsFromTexts } from "../playground/schema.ts";
 
-/** An example call for a new key. */
 interface FirstCall {
   readonly tool: string;
   readonly params: JsonObject;
 }
 
-/** Scopes and allowed tools of a key. */
 interface Permissions {
   readonly scopes: readonly string[];
   /** Allowed tools; empty means all. */

@@ -5,19 +5,21 @@ import { useBlockedHint } from "../../session.tsx";
 import {
   Button,
   Card,
-  Dialog,
   EmptyState,
   ErrorNote,
   Name,
   showToast,
   Table,
   type Column,
+  TextField,
+  ActionDialog,
+  actionColumn,
 } from "../../ui/index.ts";
 import { Budgets } from "./budgets.tsx";
-import { GroupDialog } from "./group-dialog.tsx";
-import { useDeleteGroup, useGroups } from "./use-groups.ts";
+import { useDeleteGroup, useGroups, useCreateGroup, useUpdateGroup } from "./use-keys.ts";
+import { BudgetFields } from "./budget-fields.tsx";
+import { budgetErrors, budgetFormOf, budgetOf, EMPTY_BUDGET } from "./budget-form.ts";
 
-/** Groups of keys with their budgets. */
 export function Groups() {
   const { data, error, refetch } = useGroups();
   const blockedHint = useBlockedHint();
@@ -61,28 +63,23 @@ function GroupTable({
     { head: "Group", cell: ({ name }) => <Name name={name} /> },
     { head: "Keys", cell: ({ keyIds }) => pluralize(keyIds.length, "key") },
     { head: "Budget", align: "end", cell: ({ budgets }) => <Budgets uses={budgets} /> },
-    {
-      head: "Actions",
-      hideHead: true,
-      align: "end",
-      cell: (group) => (
-        <div className="actions">
-          <Button
-            small
-            tone="quiet"
-            aria-label={`Edit ${group.name}`}
-            disabled={blockedHint !== undefined}
-            title={blockedHint}
-            onClick={() => onEdit(group)}
-          >
-            Edit
-          </Button>
-          <Button small tone="quiet" aria-label={`Delete ${group.name}`} onClick={() => onDelete(group)}>
-            Delete
-          </Button>
-        </div>
-      ),
-    },
+    actionColumn((group) => (
+      <div className="actions">
+        <Button
+          small
+          tone="quiet"
+          aria-label={`Edit ${group.name}`}
+          disabled={blockedHint !== undefined}
+          title={blockedHint}
+          onClick={() => onEdit(group)}
+        >
+          Edit
+        </Button>
+        <Button small tone="quiet" aria-label={`Delete ${group.name}`} onClick={() => onDelete(group)}>
+          Delete
+        </Button>
+      </div>
+    )),
   ];
   return (
     <Table
@@ -110,27 +107,73 @@ function DeleteDialog({ group, onClose }: { group: KeyGroup | undefined; onClose
     close();
   };
   return (
-    <Dialog
+    <ActionDialog
       open={group !== undefined}
       title={`Delete “${group?.name ?? ""}”?`}
       onClose={close}
-      actions={
-        <>
-          <Button tone="quiet" onClick={close}>
-            Cancel
-          </Button>
-          <Button
-            tone="danger"
-            busy={isPending}
-            onClick={() => mutate({ groupId: group?.groupId ?? "" }, { onSuccess })}
-          >
-            Delete
-          </Button>
-        </>
-      }
+      action="Delete"
+      tone="danger"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate({ groupId: group?.groupId ?? "" }, { onSuccess })}
     >
       <p>Its keys keep working, without the group’s limits. Their own limits stay.</p>
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
+}
+
+function GroupDialog({
+  open,
+  group,
+  onClose,
+}: {
+  open: boolean;
+  group: KeyGroup | undefined;
+  onClose: () => void;
+}) {
+  const [form, setForm] = useState(() => ({
+    ...(group?.limits ? budgetFormOf(group.limits) : EMPTY_BUDGET),
+    name: group?.name ?? "",
+  }));
+  const [submitted, setSubmitted] = useState(false);
+  const [create, update] = [useCreateGroup(), useUpdateGroup()];
+  const errors = submitted ? errorsOf(form) : {};
+  const save = () => {
+    setSubmitted(true);
+    if (Object.keys(errorsOf(form)).length > 0) return;
+    const requested = { name: form.name.trim(), limits: budgetOf(form) };
+    const onSuccess = () => {
+      showToast(`“${requested.name}” saved`);
+      onClose();
+    };
+    if (group) update.mutate({ groupId: group.groupId, ...requested }, { onSuccess });
+    else create.mutate(requested, { onSuccess });
+  };
+  return (
+    <ActionDialog
+      open={open}
+      title={group ? `Edit “${group.name}”` : "New group"}
+      onClose={onClose}
+      action="Save group"
+      busy={create.isPending || update.isPending}
+      error={create.error ?? update.error}
+      onAction={save}
+    >
+      <TextField
+        label="Name"
+        error={errors.name}
+        hint="Its keys share these limits"
+        maxLength={100}
+        value={form.name}
+        onChange={({ target }) => setForm({ ...form, name: target.value })}
+      />
+      <BudgetFields form={form} fieldErrors={errors} change={(part) => setForm({ ...form, ...part })} />
+    </ActionDialog>
+  );
+}
+
+type Form = typeof EMPTY_BUDGET & { name: string };
+
+function errorsOf(form: Form): Partial<Record<keyof Form, string>> {
+  return { ...(form.name.trim() === "" && { name: "Enter a name" }), ...budgetErrors(form) };
 }

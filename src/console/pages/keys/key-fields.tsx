@@ -1,12 +1,21 @@
 import { useState } from "react";
 import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
-import { useCatalogue } from "../../catalogue.ts";
+import { useCatalogue } from "../../rpc.ts";
 import { formatUtcDay } from "../../format.ts";
-import { Checkbox, Choice, ErrorNote, Field, Input, Select, Skeleton } from "../../ui/index.ts";
+import {
+  Checkbox,
+  Choice,
+  ErrorNote,
+  Field,
+  Input,
+  Select,
+  Skeleton,
+  TextField,
+  SelectField,
+} from "../../ui/index.ts";
 import { AmountField, BudgetFields } from "./budget-fields.tsx";
-import { EXPIRY_OPTIONS, type FieldErrors, KEEP_EXPIRY, type KeyForm } from "./key-form-values.ts";
-import { SCOPES } from "./scopes.ts";
-import { useGroups } from "./use-groups.ts";
+import { EXPIRY_OPTIONS, type FieldErrors, KEEP_EXPIRY, type KeyForm, SCOPES } from "./key-form-values.ts";
+import { useGroups } from "./use-keys.ts";
 
 interface PartProps {
   form: KeyForm;
@@ -20,19 +29,16 @@ export function KeyFields({ isNew, ...part }: PartProps & { isNew: boolean }) {
   return (
     <>
       <div className="form-columns">
-        <Field label="Name" error={fieldErrors.name} hint="For example, the agent that will use it">
-          {(control) => (
-            <Input
-              {...control}
-              // The form was just opened to be filled in.
-              // oxlint-disable-next-line jsx-a11y/no-autofocus
-              autoFocus
-              maxLength={100}
-              value={form.name}
-              onChange={({ target }) => change({ name: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          error={fieldErrors.name}
+          hint="For example, the agent that will use it" // The form was just opened to be filled in.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+          maxLength={100}
+          value={form.name}
+          onChange={({ target }) => change({ name: target.value })}
+        />
         <ExpiryField {...part} />
         <AmountField
           label="Limit per call"
@@ -55,16 +61,13 @@ function GroupField({ form, change }: PartProps) {
   if (!data || data.groups.length === 0) return null;
   const options = data.groups.map(({ groupId, name }) => ({ value: groupId, label: name }));
   return (
-    <Field label="Group" hint="Its keys share the group’s limits">
-      {(control) => (
-        <Select
-          {...control}
-          options={[{ value: "", label: "None" }, ...options]}
-          value={form.groupId}
-          onChange={({ target }) => change({ groupId: target.value })}
-        />
-      )}
-    </Field>
+    <SelectField
+      label="Group"
+      hint="Its keys share the group’s limits"
+      options={[{ value: "", label: "None" }, ...options]}
+      value={form.groupId}
+      onChange={({ target }) => change({ groupId: target.value })}
+    />
   );
 }
 

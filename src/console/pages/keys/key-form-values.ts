@@ -16,17 +16,13 @@ import {
   limitText,
 } from "./budget-form.ts";
 
-/** The form's values as typed. */
 export interface KeyForm extends BudgetForm {
   name: string;
   scopes: readonly string[];
   /** `grp_…`; empty: no group. */
   groupId: string;
   perCall: string;
-  /**
-   * Days until expiry; empty: never; `date`: at {@link KeyForm.expiryDate}; `keep`: at
-   * {@link KeyForm.keptExpiry}.
-   */
+  /** Days until expiry; empty: never; `date`: at expiryDate; `keep`: at keptExpiry. */
   expires: string;
   /** The expiry of an edited key. */
   keptExpiry: Timestamp | undefined;
@@ -37,12 +33,10 @@ export interface KeyForm extends BudgetForm {
   tools: readonly string[];
 }
 
-/** Error messages by field. */
 export type FieldErrors = Partial<
   Record<"name" | "scopes" | "perCall" | "expiryDate" | "tools" | keyof BudgetForm, string>
 >;
 
-/** Options of the expiry select. */
 export const EXPIRY_OPTIONS = [
   { value: "", label: "Never" },
   { value: "1", label: "In 1 day" },
@@ -55,7 +49,6 @@ export const EXPIRY_OPTIONS = [
 /** Option of the expiry select for an edited key that expires. */
 export const KEEP_EXPIRY = { value: "keep", label: "Unchanged" } as const;
 
-/** Returns an empty form with these scopes. */
 export function emptyForm(scopes: readonly string[]): KeyForm {
   return {
     ...EMPTY_BUDGET,
@@ -71,7 +64,6 @@ export function emptyForm(scopes: readonly string[]): KeyForm {
   };
 }
 
-/** Returns the form of a key to edit. */
 export function formOf({ name, scopes, groupId, limits }: ApiKey): KeyForm {
   return {
     ...emptyForm(scopes),
@@ -86,7 +78,6 @@ export function formOf({ name, scopes, groupId, limits }: ApiKey): KeyForm {
   };
 }
 
-/** Returns the errors of the form; empty if it is valid. */
 export function validate(form: KeyForm, now: Date): FieldErrors {
   const fieldErrors: FieldErrors = budgetErrors(form);
   if (form.name.trim() === "") fieldErrors.name = "Enter a name";
@@ -100,7 +91,6 @@ export function validate(form: KeyForm, now: Date): FieldErrors {
   return fieldErrors;
 }
 
-/** Converts a valid form to a request for a new key. */
 export function toRequest(form: KeyForm, now: Date): MessageInitShape<typeof CreateKeyRequestSchema> {
   return {
     name: form.name.trim(),
@@ -110,7 +100,6 @@ export function toRequest(form: KeyForm, now: Date): MessageInitShape<typeof Cre
   };
 }
 
-/** Converts a valid form to a change of the key. */
 export function toChange(
   keyId: string,
   form: KeyForm,
@@ -139,3 +128,15 @@ function expiryOf({ expires, expiryDate }: KeyForm, now: Date): Date {
   if (expires !== "date") return new Date(now.getTime() + Number(expires) * 86_400_000);
   return new Date(new Date(`${expiryDate}T00:00:00Z`).getTime() + 86_400_000);
 }
+
+export const SCOPES = [
+  { scope: "inference:write", title: "Use models", text: "inference_chat and tools that run models" },
+  { scope: "compute:read", title: "Estimate and look up", text: "vram_estimate and its runs" },
+  { scope: "compute:run", title: "Run code", text: "sandbox_execute and sandbox_cancel" },
+  { scope: "billing:read", title: "Read receipts", text: "receipts and their payments" },
+  { scope: "billing:write", title: "Change billing", text: "not used yet" },
+] as const;
+
+export const DEFAULT_SCOPES: readonly string[] = SCOPES.map(({ scope }) => scope).filter(
+  (scope) => scope !== "billing:write",
+);

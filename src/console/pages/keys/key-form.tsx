@@ -10,8 +10,8 @@ import {
   toChange,
   toRequest,
   validate,
+  DEFAULT_SCOPES,
 } from "./key-form-values.ts";
-import { DEFAULT_SCOPES } from "./scopes.ts";
 import { useCreateKey, useUpdateKey } from "./use-keys.ts";
 
 /** Form for a new key. Calls `onDone` after creation or on Cancel. */

@@ -7,7 +7,6 @@ export type KeyState = "active" | "expiring" | "expired" | "revoked";
 /** A key is shown as expiring when less than this is left, ms. */
 const SOON_MS = 7 * 86_400_000;
 
-/** Returns the state of the key at `now`. */
 export function keyState({ key }: Pick<KeyWithUse, "key">, now: Date): KeyState {
   if (key?.revokedAt) return "revoked";
   const end = key?.limits?.expiresAt;
@@ -17,7 +16,6 @@ export function keyState({ key }: Pick<KeyWithUse, "key">, now: Date): KeyState 
   return left < SOON_MS ? "expiring" : "active";
 }
 
-/** Whether calls can be made with the key. */
 export function isKeyActive(key: Pick<KeyWithUse, "key">, now: Date): boolean {
   const state = keyState(key, now);
   return state === "active" || state === "expiring";

@@ -4,11 +4,20 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { pluralize, formatUsd } from "../../format.ts";
 import { useBlockedHint } from "../../session.tsx";
-import { Button, EmptyState, Money, Name, Status, Table, Time, type Column } from "../../ui/index.ts";
+import {
+  Button,
+  EmptyState,
+  Money,
+  Name,
+  Status,
+  Table,
+  Time,
+  type Column,
+  actionColumn,
+} from "../../ui/index.ts";
 import { Budgets } from "./budgets.tsx";
 import { keyState, isKeyActive } from "./key-state.ts";
 
-/** Actions on a key. */
 export interface KeyActions {
   onEdit: (key: KeyWithUse) => void;
   onRotate: (key: KeyWithUse) => void;
@@ -17,7 +26,6 @@ export interface KeyActions {
   onCreate: (() => void) | undefined;
 }
 
-/** API keys with their limits and usage. */
 export function KeyTable({
   keys,
   groups,
@@ -39,12 +47,7 @@ export function KeyTable({
       align: "end",
       cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative none="never" />,
     },
-    {
-      head: "Actions",
-      hideHead: true,
-      align: "end",
-      cell: (use) => isKeyActive(use, now) && <Actions use={use} {...actions} />,
-    },
+    actionColumn((use) => isKeyActive(use, now) && <Actions use={use} {...actions} />),
   ];
   return (
     <Table

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { useCatalogue } from "../../catalogue.ts";
+import { useCatalogue } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
 import { Button, Code, Note, Tabs } from "../../ui/index.ts";
 import { clearUnsavedSecret, type UnsavedSecret } from "../../unsaved-secret.ts";

@@ -1,23 +1,22 @@
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { KeyService, type ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
-import { queryClient } from "../../rpc.ts";
+import { reload } from "../../reload.ts";
 import {
   Button,
   Card,
-  Dialog,
   EmptyState,
-  ErrorNote,
   Name,
   Status,
   Table,
   showToast,
   Time,
   type Column,
+  ActionDialog,
+  actionColumn,
 } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 
-/** The keys of an account. */
 export function AccountKeys({ accountId }: { accountId: string }) {
   const query = useQuery(KeyService.method.listKeys, { accountId });
   const [revoking, setRevoking] = useState<ApiKey>();
@@ -26,17 +25,14 @@ export function AccountKeys({ accountId }: { accountId: string }) {
     { head: "Scopes", cell: ({ scopes }) => <span className="soft">{scopes.join(", ")}</span> },
     { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
     { head: "Expires", cell: ({ limits }) => <Time at={limits?.expiresAt} relative none="never" /> },
-    {
-      head: "Actions",
-      hideHead: true,
-      align: "end",
-      cell: (key) =>
+    actionColumn(
+      (key) =>
         key.revokedAt === undefined && (
           <Button small tone="quiet" aria-label={`Revoke ${key.name}`} onClick={() => setRevoking(key)}>
             Revoke
           </Button>
         ),
-    },
+    ),
   ];
   return (
     <Card title="Keys" flush>
@@ -72,41 +68,26 @@ function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
 }
 
 function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const queryKey = createConnectQueryKey({ schema: KeyService.method.listKeys, cardinality: "finite" });
   const { mutate, error, isPending } = useMutation(KeyService.method.revokeKey, {
-    onSuccess: () => queryClient.invalidateQueries({ queryKey }),
+    onSuccess: async () => {
+      await reload(KeyService.method.listKeys);
+      showToast(`“${apiKey.name}” revoked`);
+      onClose();
+    },
   });
-  const revoke = () => {
-    mutate(
-      { keyId: apiKey.keyId },
-      {
-        onSuccess: () => {
-          showToast(`“${apiKey.name}” revoked`);
-          onClose();
-        },
-      },
-    );
-  };
   return (
-    <Dialog
-      open
+    <ActionDialog
       title={`Revoke “${apiKey.name}”?`}
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="danger" busy={isPending} onClick={revoke}>
-            Revoke
-          </Button>
-        </>
-      }
+      action="Revoke"
+      tone="danger"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate({ keyId: apiKey.keyId })}
     >
       <p>
         This key belongs to a customer. Requests with it are rejected within a second. This cannot be undone.
       </p>
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
 }

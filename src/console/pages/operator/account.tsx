@@ -1,21 +1,21 @@
-import { useQuery } from "@connectrpc/connect-query";
+import { useQuery, useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { useParams } from "wouter";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { formatCount } from "../../format.ts";
-import { Button, ButtonLink, Card, Copyable, Facts, Money, Note, Time } from "../../ui/index.ts";
+import { Button, ButtonLink, Card, Copyable, Facts, Money, Note, Time, showToast } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import { Address } from "../on-chain.tsx";
 import { ActivityTabs } from "../activity/activity-tabs.tsx";
 import { AccountKeys } from "./account-keys.tsx";
 import { AccountState } from "./accounts.tsx";
 import { AdjustDialog } from "./adjust-dialog.tsx";
-import { BlockDialog } from "./block-dialog.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import { TierDialog } from "./tier-dialog.tsx";
 import "./operator.css";
+import { ReasonDialog } from "../reason-field.tsx";
+import { refreshAccounts } from "../refresh-account.ts";
 
-/** One account and the operator's actions on it. */
 export function AccountPage() {
   const { id } = useParams<{ id: string }>();
   return (
@@ -94,4 +94,35 @@ function DetailsCard({ account }: { account: Account }) {
 
 function rateLabel(ratePerMinute: number, burst: number): string {
   return `${formatCount(ratePerMinute)} requests/min, bursts of ${formatCount(burst)}`;
+}
+
+function BlockDialog({ account, onClose }: { account: Account; onClose: () => void }) {
+  const blocked = account.blockedReason === undefined;
+  const { mutate, reset, error, isPending } = useMutation(AccountService.method.setBlocked, {
+    onSuccess: refreshAccounts,
+  });
+  const onSuccess = () => {
+    showToast(blocked ? "Account blocked" : "Account unblocked");
+    onClose();
+  };
+  return (
+    <ReasonDialog
+      title={blocked ? "Block this account?" : "Unblock this account?"}
+      onClose={onClose}
+      action={blocked ? "Block" : "Unblock"}
+      tone={blocked ? "danger" : "primary"}
+      busy={isPending}
+      error={error}
+      hint={blocked ? "Visible to the account holder" : "Stored in the audit log"}
+      reset={reset}
+      onReason={(reason) => mutate({ accountId: account.accountId, blocked, reason }, { onSuccess })}
+    >
+      <p>
+        {blocked
+          ? "Requests with its keys are rejected within a second. Running calls finish, deposits are " +
+            "still credited."
+          : "Its keys work again within a second."}
+      </p>
+    </ReasonDialog>
+  );
 }

@@ -4,7 +4,7 @@ import { Link, useSearchParams } from "wouter";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { pluralize, formatCount, truncateMiddle } from "../../format.ts";
 import { transport } from "../../rpc.ts";
-import { EmptyState, Field, Input, Money, Status, Time, type Column } from "../../ui/index.ts";
+import { EmptyState, Status, Time, type Column, TextField, moneyColumn } from "../../ui/index.ts";
 import { ListCard } from "../activity/list-card.tsx";
 import { usePagedList } from "../paged-list.ts";
 import { OperatorPage } from "./operator-page.tsx";
@@ -23,14 +23,9 @@ const COLUMNS: readonly Column<Account>[] = [
   { head: "State", cell: (account) => <AccountState account={account} /> },
   { head: "Rate", align: "end", cell: ({ ratePerMinute }) => `${formatCount(ratePerMinute)} / min` },
   { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
-  {
-    head: "Balance",
-    align: "end",
-    cell: ({ balanceUsdcMicrousd }) => <Money microUsd={balanceUsdcMicrousd} aligned />,
-  },
+  moneyColumn("Balance", ({ balanceUsdcMicrousd }) => balanceUsdcMicrousd),
 ];
 
-/** The list of accounts with a search. */
 export function AccountsPage() {
   return (
     <OperatorPage title="Accounts" lead="Accounts are created at the first sign-in or by an operator.">
@@ -57,20 +52,17 @@ function Accounts() {
       shown={(rows) => pluralize(rows, "account")}
       filter={
         <div className="search-row">
-          <Field label="Search" hint="Start of an account, wallet or key identifier, or of a key’s secret">
-            {(control) => (
-              <Input
-                {...control}
-                type="search"
-                maxLength={100}
-                placeholder="acct_…, a wallet, key_…, sk-agent-…"
-                value={text}
-                onChange={({ target }) =>
-                  setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })
-                }
-              />
-            )}
-          </Field>
+          <TextField
+            label="Search"
+            hint="Start of an account, wallet or key identifier, or of a key’s secret"
+            type="search"
+            maxLength={100}
+            placeholder="acct_…, a wallet, key_…, sk-agent-…"
+            value={text}
+            onChange={({ target }) =>
+              setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })
+            }
+          />
         </div>
       }
       empty={
@@ -84,7 +76,6 @@ function Accounts() {
   );
 }
 
-/** Shows whether an account is blocked or an operator's. */
 export function AccountState({ account: { blockedReason, operator } }: { account: Account }) {
   return (
     <span className="row">

@@ -17,7 +17,6 @@ const COLUMNS: readonly Column<OperatorAction>[] = [
   { head: "Operator", cell: (action) => <Actor action={action} /> },
 ];
 
-/** The operators' audit log. */
 export function ActionsPage() {
   return (
     <OperatorPage

@@ -2,28 +2,26 @@ import { useMutation } from "@connectrpc/connect-query";
 import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { formatSignedUsd, formatUsd, MAX_USD, parseUsd } from "../../format.ts";
+import { newIdempotencyKey } from "../idempotency-key.ts";
 import {
   Button,
   Choice,
   Dialog,
   ErrorNote,
-  Field,
   focusInvalidField,
-  Input,
   Note,
   showToast,
+  TextField,
 } from "../../ui/index.ts";
-import { ReasonField } from "./reason-field.tsx";
-import { refreshAccounts } from "./refresh-account.ts";
+import { ReasonField } from "../reason-field.tsx";
+import { refreshAccounts } from "../refresh-account.ts";
 
 const DIRECTIONS = [
   { value: "add", label: "Add" },
   { value: "take", label: "Deduct" },
 ] as const;
 
-/**
- * Adjusts a balance after a confirmation. Retries reuse the idempotency key, so the adjustment is made once.
- */
+/** Adjusts a balance once: retries reuse the idempotency key. */
 export function AdjustDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]["value"]>("add");
   const [text, setText] = useState("");
@@ -31,7 +29,7 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   const [submitted, setSubmitted] = useState(false);
   const [confirming, setConfirming] = useState(false);
   // One key per dialog, whatever fails in between.
-  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [idempotencyKey] = useState(() => newIdempotencyKey("console"));
   const { mutate, reset, error, isPending } = useMutation(AccountService.method.adjustBalance, {
     onSuccess: refreshAccounts,
   });
@@ -50,17 +48,12 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
     reset();
     setConfirming(false);
   };
-  const adjust = () => {
-    mutate(
-      { accountId: account.accountId, amountUsdcMicrousd: amount, reason: reason.trim(), idempotencyKey },
-      {
-        onSuccess: () => {
-          showToast(`Balance adjusted by ${formatSignedUsd(amount)}`);
-          onClose();
-        },
-      },
-    );
+  const onSuccess = () => {
+    showToast(`Balance adjusted by ${formatSignedUsd(amount)}`);
+    onClose();
   };
+  const { accountId } = account;
+  const adjustment = { accountId, amountUsdcMicrousd: amount, reason: reason.trim(), idempotencyKey };
   return (
     <Dialog
       open
@@ -72,7 +65,11 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
             {confirming ? "Back" : "Cancel"}
           </Button>
           {confirming ? (
-            <Button tone={amount < 0n ? "danger" : "primary"} busy={isPending} onClick={adjust}>
+            <Button
+              tone={amount < 0n ? "danger" : "primary"}
+              busy={isPending}
+              onClick={() => mutate(adjustment, { onSuccess })}
+            >
               {direction === "add" ? "Add" : "Deduct"} {formatUsd(size ?? 0n)}
             </Button>
           ) : (
@@ -102,25 +99,23 @@ export function AdjustDialog({ account, onClose }: { account: Account; onClose: 
   );
 }
 
-interface AmountFieldProps {
+function AmountField({
+  onChange,
+  ...field
+}: {
   value: string;
   error: string | undefined;
   onChange: (value: string) => void;
-}
-
-function AmountField({ value, error, onChange }: AmountFieldProps) {
+}) {
   return (
-    <Field label="Amount" error={error} hint="US dollars">
-      {(control) => (
-        <Input
-          {...control}
-          unit="$"
-          inputMode="decimal"
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Amount"
+      hint="US dollars"
+      unit="$"
+      inputMode="decimal"
+      {...field}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }
 
@@ -144,9 +139,4 @@ function amountError(
   if (size > MAX_USD) return "Maximum $1,000,000,000.";
   if (direction === "add" || size <= balance) return undefined;
   return balance > 0n ? `At most ${formatUsd(balance)}, the balance.` : "The balance is empty.";
-}
-
-function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

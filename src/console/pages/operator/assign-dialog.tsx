@@ -3,18 +3,9 @@ import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
 import { TreasuryService, type SuspendedTransfer } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { formatUsd, truncateMiddle } from "../../format.ts";
-import { queryClient } from "../../rpc.ts";
-import {
-  Button,
-  Choice,
-  Dialog,
-  ErrorNote,
-  Field,
-  focusInvalidField,
-  Input,
-  showToast,
-} from "../../ui/index.ts";
-import { ReasonField } from "./reason-field.tsx";
+import { reload } from "../../reload.ts";
+import { Button, Choice, focusInvalidField, showToast, TextField, ActionDialog } from "../../ui/index.ts";
+import { ReasonField } from "../reason-field.tsx";
 
 const RECIPIENTS = [
   { value: "account", label: "Account" },
@@ -54,20 +45,13 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
     assign(recipient === "account" ? accountId : undefined, reason.trim());
   };
   return (
-    <Dialog
-      open
+    <ActionDialog
       title={`Assign ${amount}`}
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="primary" busy={isPending} onClick={submit}>
-            Assign {amount}
-          </Button>
-        </>
-      }
+      action={`Assign ${amount}`}
+      busy={isPending}
+      error={error}
+      onAction={submit}
     >
       <p className="soft">
         Transaction <code>{truncateMiddle(transfer.txSignature, 6, 6)}</code>. This cannot be undone.
@@ -90,15 +74,14 @@ export function AssignDialog({ transfer, onClose }: { transfer: SuspendedTransfe
         error={submitted ? fieldErrors.reason : undefined}
         onChange={changed(setReason)}
       />
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
 }
 
 /** Assigns the transfer to an account, or to the operator if the account is undefined. */
 function useAssign({ txSignature, amountUsdcMicrousd }: SuspendedTransfer, onDone: () => void) {
   const { mutate, reset, error, isPending } = useMutation(TreasuryService.method.assignSuspense, {
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["list", "suspense"] }),
+    onSuccess: () => reload("suspense"),
   });
   const amount = formatUsd(amountUsdcMicrousd);
   const assign = (accountId: string | undefined, reason: string) => {
@@ -106,28 +89,20 @@ function useAssign({ txSignature, amountUsdcMicrousd }: SuspendedTransfer, onDon
       accountId === undefined
         ? ({ case: "operator", value: true } as const)
         : ({ case: "accountId", value: accountId } as const);
-    mutate(
-      { txSignature, owner, reason },
-      {
-        onSuccess: () => {
-          showToast(
-            accountId === undefined
-              ? `${amount} assigned to the operator`
-              : `${amount} credited to the account`,
-          );
-          onDone();
-        },
-      },
-    );
+    const onSuccess = () => {
+      showToast(
+        accountId === undefined ? `${amount} assigned to the operator` : `${amount} credited to the account`,
+      );
+      onDone();
+    };
+    mutate({ txSignature, owner, reason }, { onSuccess });
   };
   return { assign, reset, error, isPending };
 }
 
 interface AccountFieldProps {
   value: string;
-  /** The account that the value names. */
   account: Account | undefined;
-  /** The account of the sending wallet. */
   sender: Account | undefined;
   error: string | undefined;
   onChange: (value: string) => void;
@@ -137,9 +112,13 @@ function AccountField({ value, account, sender, error, onChange }: AccountFieldP
   const hint = account ? `The amount is added to the balance of ${account.accountId}` : "acct_… or a wallet";
   return (
     <>
-      <Field label="Account ID or wallet" hint={hint} error={error}>
-        {(control) => <Input {...control} value={value} onChange={({ target }) => onChange(target.value)} />}
-      </Field>
+      <TextField
+        label="Account ID or wallet"
+        hint={hint}
+        error={error}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
       {sender && sender.accountId !== account?.accountId && (
         <div>
           <Button small onClick={() => onChange(sender.accountId)}>

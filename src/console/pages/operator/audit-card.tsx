@@ -1,8 +1,8 @@
-import { createConnectQueryKey, useMutation } from "@connectrpc/connect-query";
+import { useMutation } from "@connectrpc/connect-query";
 import { AuditService, type AuditLine } from "#gen/toolgate/v1/audit_service_pb.ts";
 import { OperationsService, type LastAudit } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { formatCount } from "../../format.ts";
-import { queryClient } from "../../rpc.ts";
+import { reload } from "../../reload.ts";
 import {
   Button,
   Card,
@@ -31,7 +31,6 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   },
 ];
 
-/** Shows the last audit and runs a new one. */
 export function AuditCard({ last }: { last: LastAudit | undefined }) {
   const { mutate, error, isPending } = useMutation(AuditService.method.runAudit);
   const run = () => {
@@ -40,11 +39,7 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
       {
         onSuccess: ({ clean }) => {
           showToast(clean ? "Ledger balanced" : "The audit found violations", clean ? "ok" : "bad");
-          const queryKey = createConnectQueryKey({
-            schema: OperationsService.method.getStatus,
-            cardinality: "finite",
-          });
-          void queryClient.invalidateQueries({ queryKey });
+          void reload(OperationsService.method.getStatus);
         },
       },
     );

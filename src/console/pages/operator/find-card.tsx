@@ -19,7 +19,6 @@ const COLUMNS: readonly Column<StoryEvent>[] = [
   },
 ];
 
-/** Searches for a record and shows what happened to it. */
 export function FindCard() {
   const [search, setSearch] = useSearchParams();
   const id = search.get("id") ?? "";
@@ -53,15 +52,15 @@ export function FindCard() {
           )}
         </Field>
       </form>
-      {id !== "" && <Story id={id} />}
+      {id !== "" && <Timeline id={id} />}
     </Card>
   );
 }
 
-function Story({ id }: { id: string }) {
-  const story = useQuery(OperationsService.method.find, { id }, { retry: false });
+function Timeline({ id }: { id: string }) {
+  const timeline = useQuery(OperationsService.method.find, { id }, { retry: false });
   return (
-    <QueryResult query={story} lines={5} pad>
+    <QueryResult query={timeline} lines={5} pad>
       {({ events }) => (
         <Table
           caption="What happened"

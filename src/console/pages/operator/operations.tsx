@@ -1,15 +1,20 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
+import {
+  OperationsService,
+  type GetStatusResponse,
+  type EndpointStatus,
+} from "#gen/toolgate/v1/operations_service_pb.ts";
 import { QueryResult } from "../query-result.tsx";
 import { AuditCard } from "./audit-card.tsx";
-import { ChainCard } from "./chain-card.tsx";
 import { FindCard } from "./find-card.tsx";
 import { JobsCard } from "./jobs-card.tsx";
-import { MoneyStats } from "./money-stats.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import { ThroughputCard } from "./throughput-card.tsx";
 import { TreasuryCard } from "./treasury-card.tsx";
 import "./operator.css";
+import { Link } from "wouter";
+import { pluralize, formatCount, formatUsd } from "../../format.ts";
+import { Stat, Stats, Card, EmptyState, Status, Table, type Column } from "../../ui/index.ts";
 
 /** State of the service and its dependencies, polled every few seconds. */
 export function OperationsPage() {
@@ -39,5 +44,72 @@ function State() {
         </>
       )}
     </QueryResult>
+  );
+}
+
+function MoneyStats({ status }: { status: GetStatusResponse }) {
+  return (
+    <Stats>
+      <Stat
+        label="Owed to accounts"
+        value={formatUsd(status.liabilitiesUsdcMicrousd)}
+        note="balances and holds"
+      />
+      <Stat
+        label="Revenue"
+        value={status.revenueUsdcMicrousd === undefined ? "—" : formatUsd(status.revenueUsdcMicrousd)}
+        note="charges minus refunds, all time"
+      />
+      <Stat
+        label="In suspense"
+        value={formatUsd(status.suspenseUsdcMicrousd)}
+        note={<Link href="/operator/payments">{pluralize(status.suspenseCount, "unassigned transfer")}</Link>}
+      />
+      <Stat label="Running now" value={formatCount(status.activeRuns)} note="calls" />
+    </Stats>
+  );
+}
+
+const COLUMNS: readonly Column<EndpointStatus>[] = [
+  { head: "Endpoint", cell: ({ host, problem }) => <Endpoint host={host} problem={problem} /> },
+  {
+    head: "State",
+    cell: ({ healthy }) =>
+      healthy ? <Status kind="ok">Healthy</Status> : <Status kind="bad">Unreachable</Status>,
+  },
+  { head: "Slot", align: "end", cell: ({ slot }) => (slot === undefined ? "—" : formatCount(slot)) },
+  {
+    head: "Behind",
+    align: "end",
+    cell: ({ slotsBehind }) => (slotsBehind === undefined ? "—" : formatCount(slotsBehind)),
+  },
+  {
+    head: "Latency",
+    align: "end",
+    cell: ({ latencyMs }) => (latencyMs === undefined ? "—" : `${latencyMs} ms`),
+  },
+];
+
+/** The RPC endpoints in order of preference. */
+function ChainCard({ endpoints }: { endpoints: readonly EndpointStatus[] }) {
+  return (
+    <Card title="Chain" note="in order of preference" flush>
+      <Table
+        caption="RPC endpoints"
+        columns={COLUMNS}
+        rows={endpoints}
+        rowKey={({ host }) => `${host}#${endpoints.findIndex((one) => one.host === host)}`}
+        empty={<EmptyState title="No endpoints configured" />}
+      />
+    </Card>
+  );
+}
+
+function Endpoint({ host, problem }: { host: string; problem: string }) {
+  return (
+    <div className="lines">
+      <code>{host}</code>
+      {problem !== "" && <span className="hint hint-bad">{problem}</span>}
+    </div>
   );
 }

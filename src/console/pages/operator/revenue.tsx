@@ -9,15 +9,14 @@ import {
 } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { formatCount, formatUsd, pluralize, truncateMiddle } from "../../format.ts";
 import { Aligned, Card, Choice, EmptyState, Money, Stat, Stats, Table, type Column } from "../../ui/index.ts";
-import { useCurrentHour } from "../overview/use-current-hour.ts";
 import { usageWindow } from "../overview/time-range.ts";
+import { useCurrentHour } from "../overview/use-current-hour.ts";
 import { QueryResult } from "../query-result.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import "./operator.css";
 
 const RANGES = (["24h", "7d", "30d", "12m"] as const).map((value) => ({ value, label: value }));
 
-/** What customers were charged, and what the models cost. */
 export function RevenuePage() {
   return (
     <OperatorPage title="Revenue" lead="Charges of all accounts. Days are UTC.">

@@ -13,7 +13,6 @@ const METRICS = [
 
 type Metric = (typeof METRICS)[number]["value"];
 
-/** Calls of the last hour by minute. */
 export function ThroughputCard({
   minutes,
   activeRuns,

@@ -1,8 +1,8 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState, type MouseEvent } from "react";
 import { AccountService, type Account } from "#gen/toolgate/v1/account_service_pb.ts";
-import { Button, Dialog, ErrorNote, Field, focusInvalidField, Input, showToast } from "../../ui/index.ts";
-import { refreshAccounts } from "./refresh-account.ts";
+import { focusInvalidField, showToast, TextField, ActionDialog } from "../../ui/index.ts";
+import { refreshAccounts } from "../refresh-account.ts";
 
 const FIELDS = [
   {
@@ -26,7 +26,6 @@ const FIELDS = [
   },
 ] as const;
 
-/** Sets the tier and the rate limits of an account. */
 export function TierDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const [tier, setTier] = useState(account.tier);
   const [limits, setLimits] = useState({
@@ -58,50 +57,38 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
     );
   };
   return (
-    <Dialog
-      open
+    <ActionDialog
       title="Set rate limits"
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="primary" busy={isPending} onClick={submit}>
-            Save
-          </Button>
-        </>
-      }
+      action="Save"
+      busy={isPending}
+      error={error}
+      onAction={submit}
     >
-      <Field label="Tier" hint="Named in the configuration">
-        {(control) => (
-          <Input
-            {...control}
-            value={tier}
-            onChange={({ target }) => {
-              setTier(target.value);
-              reset();
-            }}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Tier"
+        hint="Named in the configuration"
+        value={tier}
+        onChange={({ target }) => {
+          setTier(target.value);
+          reset();
+        }}
+      />
       {FIELDS.map(({ name, label, hint, most }) => (
-        <Field key={name} label={label} hint={hint} error={rangeError(limits[name], most)}>
-          {(control) => (
-            <Input
-              {...control}
-              inputMode="numeric"
-              value={limits[name]}
-              onChange={({ target }) => {
-                setLimits({ ...limits, [name]: target.value });
-                reset();
-              }}
-            />
-          )}
-        </Field>
+        <TextField
+          key={name}
+          label={label}
+          hint={hint}
+          error={rangeError(limits[name], most)}
+          inputMode="numeric"
+          value={limits[name]}
+          onChange={({ target }) => {
+            setLimits({ ...limits, [name]: target.value });
+            reset();
+          }}
+        />
       ))}
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
 }
 

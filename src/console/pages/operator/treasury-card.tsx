@@ -1,9 +1,7 @@
 import type { FeePayerStatus, TreasuryStatus } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { Card, Facts, Money, Note, Status, Time } from "../../ui/index.ts";
 import { Address } from "../on-chain.tsx";
-import { formatSol } from "./sol.ts";
 
-/** Treasury balance against the ledger, and the fee payer's SOL. */
 export function TreasuryCard({
   treasury,
   feePayer,
@@ -75,4 +73,12 @@ function FeePayer({ feePayer }: { feePayer: FeePayerStatus }) {
       />
     </>
   );
+}
+
+const LAMPORTS = 1_000_000_000n;
+
+/** Formats lamports as SOL, exactly: `1.5 SOL`, `0.000005 SOL`. */
+function formatSol(lamports: bigint): string {
+  const decimals = (lamports % LAMPORTS).toString().padStart(9, "0").replace(/0+$/, "");
+  return `${lamports / LAMPORTS}${decimals === "" ? "" : `.${decimals}`} SOL`;
 }

@@ -2,7 +2,6 @@ import type { ToolUsage } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import type { Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 
-/** How many calls of a tool a balance pays for. */
 export interface AffordableCalls {
   readonly tool: string;
   readonly calls: bigint;
@@ -10,11 +9,7 @@ export interface AffordableCalls {
   readonly basis: "price" | "average";
 }
 
-/**
- * Estimates the calls a balance pays for: of the most used tool and of the cheapest one with a fixed price.
- * Returns one entry if they are the same tool, none if no price is known.
- * @param balance micro-USD
- */
+/** Estimates the calls of a balance, micro-USD: of the most used tool and of the cheapest fixed price. */
 export function affordableCalls(
   balance: bigint,
   tools: readonly Tool[],

@@ -1,7 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { BalanceService, type GetBalanceResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { useCatalogue } from "../../catalogue.ts";
+import { useCatalogue } from "../../rpc.ts";
 import { pluralize, formatUsd } from "../../format.ts";
 import { ButtonLink, Card, Money, Note, Stat, Stats } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
@@ -9,7 +9,6 @@ import { affordableCalls, type AffordableCalls } from "./affordable-calls.ts";
 import { usageWindow } from "./time-range.ts";
 import { useCurrentHour } from "./use-current-hour.ts";
 
-/** Balance, estimated calls, and a warning if the balance is low. */
 export function BalanceCard() {
   const balance = useQuery(BalanceService.method.getBalance, {}, { refetchInterval: 10_000 });
   return (
@@ -90,7 +89,6 @@ function BalanceWarning({ balance }: { balance: GetBalanceResponse }) {
   );
 }
 
-/** Estimated calls at current prices or average cost. */
 function AffordableCallsList({ balance }: { balance: bigint }) {
   const catalogue = useCatalogue();
   const { from, hourly } = usageWindow("30d", useCurrentHour());

@@ -4,11 +4,11 @@ import { Link } from "wouter";
 import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
-import { useCatalogue } from "../../catalogue.ts";
+import { useCatalogue } from "../../rpc.ts";
 import { useSignedIn } from "../../session.tsx";
 import { Button, ButtonLink, Card, Code, Icon, Money } from "../../ui/index.ts";
 import { firstCallFor } from "../keys/first-call.ts";
-import { DEFAULT_SCOPES } from "../keys/scopes.ts";
+import { DEFAULT_SCOPES } from "../keys/key-form-values.ts";
 import { curlSnippet } from "../playground/snippets.ts";
 import type { FirstStepsState } from "./use-first-steps.ts";
 
@@ -98,17 +98,14 @@ function Snippet() {
   );
 }
 
-function Step({
-  done,
-  title,
-  action,
-  children,
-}: {
+interface StepProps {
   done: boolean;
   title: string;
   action: ReactNode;
   children: ReactNode;
-}) {
+}
+
+function Step({ done, title, action, children }: StepProps) {
   return (
     <li className={done ? "is-done" : undefined}>
       <span className="steps-first-mark">{done && <Icon name="check" />}</span>

@@ -1,7 +1,5 @@
-/** Time ranges of the usage chart. */
 export const TIME_RANGES = ["24h", "7d", "30d", "12m", "custom"] as const;
 
-/** A time range of the usage chart. */
 export type TimeRange = (typeof TIME_RANGES)[number];
 
 const HOUR = 3_600_000;
@@ -10,7 +8,6 @@ const DAY = 24 * HOUR;
 /** Longest custom range, days; and the longest one that is shown by hour. */
 const [MAX_DAYS, MAX_HOURLY_DAYS] = [366, 3];
 
-/** Names of the time ranges. */
 export const TIME_RANGE_NAMES: Readonly<Record<Exclude<TimeRange, "custom">, string>> = {
   "24h": "24 hours",
   "7d": "7 days",
@@ -25,11 +22,7 @@ export interface UsageWindow {
   readonly hourly: boolean;
 }
 
-/**
- * Returns the window that ends now, in whole buckets including the current one: 24 hours have 24 bars.
- * It changes only on the hour or day, so that the query key stays stable. The gateway moves the start of days
- * to the midnight of its zone.
- */
+/** Returns the window that ends now, in whole buckets: it changes, and the query key, by hour or day. */
 export function usageWindow(
   span: Exclude<TimeRange, "custom">,
   now: number,
@@ -54,7 +47,6 @@ export interface Days {
   readonly to: string;
 }
 
-/** Returns what is wrong with a custom range; undefined: nothing. */
 export function daysError({ from, to }: Days): string | undefined {
   const [start, end] = [Date.parse(from), Date.parse(to)];
   if (Number.isNaN(start) || Number.isNaN(end)) return "Enter the first and the last day.";

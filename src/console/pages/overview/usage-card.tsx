@@ -31,17 +31,14 @@ function rangeInWords({ span, from, to }: UsageView): string {
   return span === "custom" ? (from === "" ? "custom" : `${from} to ${to}`) : `last ${TIME_RANGE_NAMES[span]}`;
 }
 
-function Usage({
-  usage,
-  hourly,
-  view,
-  range,
-}: {
+interface UsageProps {
   usage: GetUsageResponse;
   hourly: boolean;
   view: UsageView;
   range: string;
-}) {
+}
+
+function Usage({ usage, hourly, view, range }: UsageProps) {
   const { total } = usage;
   if (!total) return <Skeleton lines={7} height={36} />;
   if (total.chargedCalls === 0n && total.failedCalls === 0n) {

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Button, Choice, Field, Input, Select } from "../../ui/index.ts";
+import { Button, Choice, Select, TextField } from "../../ui/index.ts";
 import { daysError, TIME_RANGES, type Days } from "./time-range.ts";
 import { MEASURES, type StackedBy, type UsageView } from "./use-usage.ts";
 
@@ -23,7 +23,6 @@ interface ControlsProps {
   readonly onChange: (change: Partial<UsageView>) => void;
 }
 
-/** Measure, stacking, range and zone of the chart. */
 export function UsageControls({ view, onChange }: ControlsProps) {
   const { span, measure, by, zone } = view;
   const stacks = measure === "errors" ? ERROR_STACKS : STACKS;
@@ -74,28 +73,21 @@ function CustomDays({ days, onChange }: { days: Days; onChange: (days: Days) => 
         if (error === undefined) onChange({ from, to });
       }}
     >
-      <Field label="First day" error={error}>
-        {(control) => (
-          <Input
-            {...control}
-            type="date"
-            required
-            value={from}
-            onChange={({ target }) => setFrom(target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Last day">
-        {(control) => (
-          <Input
-            {...control}
-            type="date"
-            required
-            value={to}
-            onChange={({ target }) => setTo(target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="First day"
+        error={error}
+        type="date"
+        required
+        value={from}
+        onChange={({ target }) => setFrom(target.value)}
+      />
+      <TextField
+        label="Last day"
+        type="date"
+        required
+        value={to}
+        onChange={({ target }) => setTo(target.value)}
+      />
       <Button type="submit">Show</Button>
     </form>
   );

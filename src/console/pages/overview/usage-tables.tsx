@@ -4,7 +4,6 @@ import { formatCount } from "../../format.ts";
 import { Aligned, Columns, Money, Name, Table, type Column } from "../../ui/index.ts";
 import { writeFilter } from "../activity/filter.ts";
 
-/** Usage of a tool or a key. */
 interface UsageRow {
   readonly id: string;
   readonly name: string;
@@ -84,7 +83,6 @@ function usageColumns(what: string, total: Usage): readonly Column<UsageRow>[] {
   ];
 }
 
-/** The name with a bar for its share of the total. */
 function ShareOfTotal({ part, total }: { part: UsageRow; total: Usage }) {
   const permille =
     total.spentUsdcMicrousd > 0n

@@ -7,13 +7,10 @@ import { useSignedIn } from "../../session.tsx";
 /** How often the checklist looks for the first paid call, ms. */
 const POLL_MS = 2_000;
 
-/** The checklist of an account that had no paid call when the page opened. */
 export interface FirstStepsState {
   readonly isPending: boolean;
   readonly shown: boolean;
-  /** The first paid call, once it has arrived. */
   readonly paid: Receipt | undefined;
-  /** Hides the checklist for this account in this browser. */
   readonly dismiss: () => void;
 }
 

@@ -2,11 +2,18 @@ import { useQuery } from "@connectrpc/connect-query";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useSearchParams } from "wouter";
 import { BalanceService, UsageDimension } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { customWindow, daysError, TIME_RANGES, usageWindow, zoneName } from "./time-range.ts";
-import type { Days, TimeRange, Zone } from "./time-range.ts";
+import {
+  customWindow,
+  daysError,
+  TIME_RANGES,
+  usageWindow,
+  zoneName,
+  type Days,
+  type TimeRange,
+  type Zone,
+} from "./time-range.ts";
 import { useCurrentHour } from "./use-current-hour.ts";
 
-/** What the chart shows. */
 export const MEASURES = [
   { value: "spend", label: "Spend" },
   { value: "calls", label: "Calls" },
@@ -16,7 +23,6 @@ export const MEASURES = [
 
 export type Measure = (typeof MEASURES)[number]["value"];
 
-/** What the chart is stacked by. */
 export type StackedBy = "tool" | "key" | "model" | "code";
 
 const DIMENSION: Readonly<Record<StackedBy, UsageDimension>> = {
@@ -26,7 +32,6 @@ const DIMENSION: Readonly<Record<StackedBy, UsageDimension>> = {
   code: UsageDimension.OUTCOME,
 };
 
-/** What the address selects. */
 export interface UsageView extends Days {
   readonly span: TimeRange;
   readonly measure: Measure;

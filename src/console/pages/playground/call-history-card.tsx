@@ -4,9 +4,8 @@ import { Outcome } from "../activity/call.tsx";
 import { executionOf } from "../run/execution.ts";
 import { statusKind } from "./exchange-view.tsx";
 import { asObject } from "./schema.ts";
-import type { CallRecord } from "./use-playground-call.ts";
+import type { CallRecord } from "./tool-call.ts";
 
-/** Calls since the page was loaded, newest first. */
 export function CallHistoryCard({
   records,
   onShow,

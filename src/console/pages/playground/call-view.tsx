@@ -1,34 +1,34 @@
-import { Button, Card, Code, ErrorNote, Note } from "../../ui/index.ts";
+import { Button, Card, Code, ErrorNote, Note, ButtonLink } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import type { Exchange } from "./exchange.ts";
 import { ExchangeView } from "./exchange-view.tsx";
-import type { PaymentQuote } from "./payment-quote.ts";
+import type { PaymentQuote } from "./payment.ts";
 import { QuoteCard } from "./quote-card.tsx";
-import { Outcome } from "./outcome.tsx";
-import type { CallRecord } from "./use-playground-call.ts";
+import type { CallRecord } from "./tool-call.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Link } from "wouter";
+import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
+import { formatUsd } from "../../format.ts";
+import { ExecutionOutput } from "../run/execution-output.tsx";
+import { executionOf } from "../run/execution.ts";
+import { outcomeLabel } from "../status-labels.ts";
+import { asObject, asText } from "./schema.ts";
 
 /** Whether the result is shown below: the response would repeat it. */
 function hasResult({ response }: Exchange): boolean {
   return response.status === 200;
 }
 
-/** A call step by step, with the possible next actions. */
-export function CallView({
-  record,
-  hasKey,
-  onPay,
-  onAgain,
-  onStop,
-  onNewQuote,
-}: {
+interface CallViewProps {
   record: CallRecord;
-  /** Whether an API key is selected. */
   hasKey: boolean;
   onPay: (quote: PaymentQuote, wallet: ConnectedWallet) => void;
   onAgain: () => void;
   onStop: () => void;
   onNewQuote: () => void;
-}) {
+}
+
+export function CallView({ record, hasKey, onPay, onAgain, onStop, onNewQuote }: CallViewProps) {
   const { steps, progress, partial, quote, payment, lastExchange, error } = record;
   const isRestored = record.restored && progress === undefined && lastExchange === undefined;
   const isOpen =
@@ -95,7 +95,6 @@ export function CallView({
   );
 }
 
-/** A call that was sent before a reload. */
 function RestoredNote({
   resultShown,
   hasKey,
@@ -117,4 +116,81 @@ function RestoredNote({
       Sends the call again with its idempotency key: a call that was charged is not charged again.
     </Note>
   );
+}
+
+function Outcome({ tool, exchange }: { tool: string; exchange: Exchange }) {
+  const { status, body } = exchange.response;
+  const answer = asObject(body);
+  if (status === 402 && answer["code"] === "PAYMENT_REQUIRED") return null;
+  if (status !== 200) {
+    const code = asText(answer["code"]);
+    return (
+      <Note tone="bad" title={`${status} ${code}`.trim()}>
+        {asText(answer["message"]) || "The gateway sent no message."}
+        {code === "UNAUTHORIZED" && (
+          <p>
+            The key has expired or is not valid here. Create another one, or check{" "}
+            <Link href="/keys">your keys</Link>.
+          </p>
+        )}
+      </Note>
+    );
+  }
+  const receipt = asObject(answer["receipt"]);
+  const receiptId = asText(receipt["receipt_id"]);
+  const execution = executionOf(tool, asObject(answer["result"]));
+  const succeeded = execution === undefined || execution.outcome === CallOutcome.SUCCEEDED;
+  return (
+    <>
+      {receiptId === "" ? (
+        <Note tone="ok" title="Free call: nothing was charged" />
+      ) : (
+        <Note
+          tone={succeeded ? "ok" : "warn"}
+          title={
+            (execution ? `${outcomeLabel(execution.outcome).text}. ` : "") +
+            `Charged ${amountOf(receipt)}, ` +
+            paymentMethod(receipt["paid_by"])
+          }
+          action={
+            <ButtonLink small href={`/receipts/${receiptId}`}>
+              View receipt
+            </ButtonLink>
+          }
+        >
+          <code>{receiptId}</code>
+        </Note>
+      )}
+      <h3>Result</h3>
+      <div className="play-result">
+        {execution ? (
+          <ExecutionOutput execution={execution} />
+        ) : (
+          <Code text={JSON.stringify(answer["result"] ?? {}, undefined, 2)} label="result" wrap />
+        )}
+      </div>
+    </>
+  );
+}
+
+function paymentMethod(way: unknown): string {
+  switch (way) {
+    case "balance":
+      return "paid from balance";
+    case "gasless":
+      return "wallet payment (no network fee)";
+    case "transfer":
+      return "wallet payment";
+    default:
+      return "paid from your account";
+  }
+}
+
+/** The charge and, if it is less, what was quoted. */
+function amountOf({ debited_usdc_microusd: debited, quoted_usdc_microusd: quoted }: JsonObject): string {
+  if (typeof debited !== "number") return "";
+  const charged = formatUsd(BigInt(debited));
+  return typeof quoted === "number" && quoted > debited
+    ? `${charged} of ${formatUsd(BigInt(quoted))} quoted`
+    : charged;
 }

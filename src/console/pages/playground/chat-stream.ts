@@ -1,21 +1,14 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { post, readJson, type Exchange, type ReadBody } from "./exchange.ts";
 import { asObject, asText, parseJson } from "./schema.ts";
-import { ToolCalls } from "./tool-calls.ts";
 
 const CHAT_PATH = "/openai/v1/chat/completions";
 
-/** Whether the playground streams the answers of this tool. */
 export function isStreamed(tool: string): boolean {
   return tool === "inference_chat";
 }
 
-/**
- * Sends a call of `inference_chat` to the OpenAI route, as a stream. Its exchange has the answer of a tool
- * call: result and receipt.
- * @param call body of the tool call
- * @param onText receives the text so far
- */
+/** Sends a call of `inference_chat` as a stream; its exchange has the answer of a tool call. */
 export function postChat(
   { params, idempotency_key: idempotencyKey }: JsonObject,
   key: string,
@@ -72,5 +65,36 @@ async function* eventsOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncIt
       if ("value" in parsed) yield asObject(parsed.value);
     }
     if (done) return;
+  }
+}
+
+/** Merges the parts of streamed tool calls, by their index. */
+class ToolCalls {
+  readonly #calls = new Map<number, { id: string; type: string; name: string; input: string }>();
+
+  /** @param parts `tool_calls` of a chunk's delta */
+  add(parts: JsonValue | undefined): void {
+    if (!Array.isArray(parts)) return;
+    for (const [at, part] of parts.map(asObject).entries()) {
+      const index = typeof part["index"] === "number" ? part["index"] : at;
+      const call = this.#calls.get(index) ?? { id: "", type: "function", name: "", input: "" };
+      const { name, arguments: input } = asObject(part["function"]);
+      this.#calls.set(index, {
+        id: call.id || asText(part["id"]),
+        type: asText(part["type"]) || call.type,
+        name: call.name + asText(name),
+        input: call.input + asText(input),
+      });
+    }
+  }
+
+  /** The calls of a whole message, in their order. */
+  whole(): JsonObject[] {
+    const ordered = [...this.#calls].toSorted(([one], [other]) => one - other);
+    return ordered.map(([, { id, type, name, input }]) => ({
+      id,
+      type,
+      function: { name, arguments: input },
+    }));
   }
 }

@@ -13,10 +13,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   sandbox_execute: { language: "python", code: 'print("Hello from the sandbox")' },
 };
 
-/**
- * Returns initial form values: the tool's example, or examples, defaults and enum values of its required
- * fields.
- */
+/** Returns initial values: the tool's example, or examples, defaults and enums of required fields. */
 export function exampleFor(tool: string, schema: JsonObject | undefined): ParamTexts {
   const own = EXAMPLES[tool] ?? {};
   const required = schema?.["required"];

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { parseJson } from "./schema.ts";
 
-/** A request and its response. */
 export interface Exchange {
   readonly method: "POST";
   readonly path: string;
@@ -23,13 +22,9 @@ export interface ExchangeResponse {
 /** Reads a response; `status` replaces that of a stream which ended with an error. */
 export type ReadBody = (response: Response) => Promise<{ status?: number; body: JsonValue | undefined }>;
 
-/** Response headers that are displayed. */
 const SHOWN_HEADERS = ["x-request-id", "retry-after", "x-ratelimit-remaining", "payment-response"] as const;
 
-/**
- * POSTs JSON to this gateway as an agent does: with an API key, without the cookie.
- * @throws TypeError if the gateway is unreachable
- */
+/** POSTs JSON with an API key, without the cookie. @throws TypeError if the gateway is unreachable */
 export async function post(
   path: string,
   key: string,
@@ -71,12 +66,6 @@ export function maskSecret(key: string): string {
   return `${key.slice(0, 13)}…`;
 }
 
-/** Returns a random idempotency key. */
-export function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return `playground-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-}
-
 /** Encodes a payment for X-Payment: JSON as base64url without padding. */
 export function encodedPayment(payment: JsonObject): string {
   return toBase64(new TextEncoder().encode(JSON.stringify(payment)))
@@ -95,7 +84,6 @@ export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.codePointAt(0) ?? 0);
 }
 
-/** Reads a whole body of JSON. */
 export const readJson: ReadBody = async (response) => {
   const read = parseJson(await response.text());
   return { body: "value" in read ? read.value : undefined };

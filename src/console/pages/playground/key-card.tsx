@@ -1,13 +1,12 @@
 import { useState, type FormEvent } from "react";
 import { formatUsd } from "../../format.ts";
 import { useBlockedHint } from "../../session.tsx";
-import { Button, Card, ErrorNote, Field, Input, Time } from "../../ui/index.ts";
+import { Button, Card, ErrorNote, Time, TextField } from "../../ui/index.ts";
 import { maskSecret } from "./exchange.ts";
 import { PLAYGROUND_LIMITS, usePlaygroundKey } from "./playground-key.ts";
 
 const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 
-/** Selects the API key: a temporary one or an existing one. */
 export function KeyCard() {
   const { key, make, take, forget, error, busy } = usePlaygroundKey();
   const blockedHint = useBlockedHint();
@@ -65,21 +64,19 @@ function PasteKeyForm({ onTake }: { onTake: (secret: string) => void }) {
     <details className="play-more">
       <summary>Use an existing key</summary>
       <form className="stack" onSubmit={submit} noValidate>
-        <Field label="Existing API key" error={fieldError} hint="Kept in memory only.">
-          {(control) => (
-            <Input
-              {...control}
-              type="password"
-              autoComplete="off"
-              placeholder="sk-agent-…"
-              value={text}
-              onChange={({ target }) => {
-                setText(target.value);
-                setFieldError(undefined);
-              }}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Existing API key"
+          error={fieldError}
+          hint="Kept in memory only."
+          type="password"
+          autoComplete="off"
+          placeholder="sk-agent-…"
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value);
+            setFieldError(undefined);
+          }}
+        />
         <div>
           <Button type="submit" small>
             Use this key

@@ -2,18 +2,15 @@ import { useState } from "react";
 import { Field, Input, Select, Textarea } from "../../ui/index.ts";
 import type { ParamField, ParamTexts } from "./schema.ts";
 
-/** Inputs for the tool's parameters. Optional ones without an example are collapsed. */
-export function ParamsForm({
-  fields,
-  texts,
-  fieldErrors,
-  onChange,
-}: {
+interface ParamsFormProps {
   fields: readonly ParamField[];
   texts: ParamTexts;
   fieldErrors: Readonly<Record<string, string>>;
   onChange: (texts: ParamTexts) => void;
-}) {
+}
+
+/** Inputs for the tool's parameters. Optional ones without an example are collapsed. */
+export function ParamsForm({ fields, texts, fieldErrors, onChange }: ParamsFormProps) {
   // A visible field stays visible while it is cleared.
   const [first] = useState(texts);
   const inSight = ({ name, required }: ParamField) => required || (first[name] ?? "") !== "";

@@ -1,19 +1,24 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import { type JsonObject, fromJson } from "@bufbuild/protobuf";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
-import type { ConnectedWallet } from "../../wallet/connect.ts";
-import { hasFeature } from "../../wallet/features.ts";
+import { type ConnectedWallet, hasFeature } from "../../wallet/connect.ts";
 import { sendSignedTransaction } from "../../wallet/send-signed-transaction.ts";
 import { signTransaction } from "../../wallet/sign-transaction.ts";
-import { encodedPayment, fromBase64, post, toBase64, type Exchange } from "./exchange.ts";
-import type { PaymentQuote } from "./payment-quote.ts";
+import {
+  encodedPayment,
+  fromBase64,
+  post,
+  toBase64,
+  type Exchange,
+  type ExchangeResponse,
+} from "./exchange.ts";
 import { asObject, asText } from "./schema.ts";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
 
-/** A signed or submitted payment. */
 export interface SignedPayment {
   /** Value of the X-Payment header. */
   readonly xPayment: string;
-  /** The same payment before encoding. */
   readonly proof: JsonObject;
   /** The request that built the transaction, if there was one. */
   readonly exchange?: Exchange;
@@ -44,10 +49,7 @@ export async function signGasless(
   return { xPayment: encodedPayment(proof), proof, exchange };
 }
 
-/**
- * Transfer by the wallet, which pays the network fee.
- * @throws WalletError, ConnectError
- */
+/** Transfer by the wallet, which pays the network fee. @throws WalletError, ConnectError */
 export async function payOnChain(
   quote: PaymentQuote,
   connected: ConnectedWallet,
@@ -66,4 +68,30 @@ export async function payOnChain(
         );
   const proof = { tx, quote_id: quote.quoteId };
   return { xPayment: encodedPayment(proof), proof };
+}
+
+export interface PaymentQuote {
+  readonly quoteId: string;
+  readonly price: bigint;
+  readonly expiresAt: Date;
+  readonly gasless: boolean;
+}
+
+export function quoteFromResponse({ status, body }: ExchangeResponse): PaymentQuote | undefined {
+  if (status !== 402 || body === undefined) return undefined;
+  try {
+    const { quote, paymentInstructions } = fromJson(PaymentRequiredSchema, body, {
+      ignoreUnknownFields: true,
+    });
+    if (!quote?.expiresAt || quote.quoteId === "") return undefined;
+    return {
+      quoteId: quote.quoteId,
+      price: quote.priceUsdcMicrousd,
+      expiresAt: timestampDate(quote.expiresAt),
+      gasless: paymentInstructions?.gaslessSupported ?? false,
+    };
+  } catch {
+    // Other errors use status 402 too, for example a rejected payment.
+    return undefined;
+  }
 }

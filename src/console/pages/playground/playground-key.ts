@@ -1,12 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient, type Client } from "@connectrpc/connect";
-import { createConnectQueryKey, useMutation, useTransport } from "@connectrpc/connect-query";
-import { useCallback, useEffect, useSyncExternalStore } from "react";
+import { useMutation, useTransport } from "@connectrpc/connect-query";
+import { useCallback, useEffect } from "react";
+import { createStore } from "../../store.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyLimitsSchema, type ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { onSessionEnd } from "../../session-end.ts";
-import { queryClient } from "../../rpc.ts";
+import { reload } from "../../reload.ts";
 import { useSignedIn } from "../../session.tsx";
 import { asObject, asText } from "./schema.ts";
 import { readFromTab, writeToTab } from "./tab-storage.ts";
@@ -16,30 +17,17 @@ export const PLAYGROUND_LIMITS = { perCall: 100_000n, perDay: 1_000_000n, lifeMs
 
 const KEY_NAME = "Playground";
 
-/** The API key in use. */
 interface PlaygroundKey {
   /** Owner of the key: another session must not use it. */
   readonly sessionId: string;
   readonly secret: string;
-  /** Set for a temporary key. */
   readonly expiresAt?: Date;
 }
 
 /** The key in use. Only a temporary one, with its low limits, is also stored in the tab. */
-let used: PlaygroundKey | undefined;
-const listeners = new Set<() => void>();
+const used = createStore<PlaygroundKey | undefined>(undefined);
 
-function set(key: PlaygroundKey | undefined): void {
-  used = key;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-onSessionEnd(() => set(undefined));
+onSessionEnd(() => used.set(undefined));
 
 /** Returns the temporary key that this tab stored before a reload. */
 function storedKey(sessionId: string): PlaygroundKey | undefined {
@@ -69,14 +57,13 @@ async function revokeOthers(keys: Client<typeof KeyService>, kept: string): Prom
   await Promise.all(others.map((keyId) => keys.revokeKey({ keyId })));
 }
 
-/** Returns the API key in use and the ways to set one. */
 export function usePlaygroundKey() {
   const { sessionId } = useSignedIn().session;
   const transport = useTransport();
-  const kept = useSyncExternalStore(subscribe, () => used);
+  const kept = used.use();
   useEffect(() => {
-    const stored = used?.sessionId === sessionId ? undefined : storedKey(sessionId);
-    if (stored) set(stored);
+    const stored = used.get()?.sessionId === sessionId ? undefined : storedKey(sessionId);
+    if (stored) used.set(stored);
   }, [sessionId]);
   const { mutate, reset, error, isPending } = useMutation(KeyService.method.createKey, { gcTime: 0 });
   const make = useCallback(() => {
@@ -90,24 +77,20 @@ export function usePlaygroundKey() {
       { name: KEY_NAME, limits },
       {
         onSuccess: ({ key, secret }) => {
-          set({ sessionId, secret, expiresAt });
+          used.set({ sessionId, secret, expiresAt });
           writeToTab("key", sessionId, { secret, expiresAt });
           reset();
-          const queryKey = createConnectQueryKey({
-            schema: KeyService.method.listKeys,
-            cardinality: "finite",
-          });
           void revokeOthers(createClient(KeyService, transport), key?.keyId ?? "")
             // A key that remains expires within the hour.
             .catch(() => {})
-            .then(() => queryClient.invalidateQueries({ queryKey }));
+            .then(() => reload(KeyService.method.listKeys));
         },
       },
     );
   }, [mutate, reset, sessionId, transport]);
-  const take = useCallback((secret: string) => set({ sessionId, secret }), [sessionId]);
+  const take = useCallback((secret: string) => used.set({ sessionId, secret }), [sessionId]);
   const forget = useCallback(() => {
-    set(undefined);
+    used.set(undefined);
     writeToTab("key", sessionId, undefined);
   }, [sessionId]);
   return {

@@ -12,18 +12,15 @@ const PRICE_PATH = "/v1/mcp/tools/price";
 /** Waits for a pause in typing, ms: each price counts against the key's rate limit. */
 const PAUSE_MS = 600;
 
-/** The price of the call as entered, and how it is paid. `params` is undefined while they are invalid. */
-export function PriceHint({
-  tool,
-  secret,
-  params,
-  calls,
-}: {
+interface PriceHintProps {
   tool: Tool;
   secret: string | undefined;
   params: JsonObject | undefined;
   calls: number;
-}) {
+}
+
+/** The price of the call as entered, and how it is paid. `params` is undefined while they are invalid. */
+export function PriceHint({ tool, secret, params, calls }: PriceHintProps) {
   const text = useSettled(JSON.stringify({ tool: tool.name, params: params ?? {} }), PAUSE_MS);
   const parsed = parseJson(text);
   const call = "value" in parsed ? asObject(parsed.value) : {};

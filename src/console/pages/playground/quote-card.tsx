@@ -6,21 +6,16 @@ import { Button, ErrorNote, Note } from "../../ui/index.ts";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { WalletButtons } from "../../wallet/wallet-buttons.tsx";
 import { useWallets } from "../../wallet/wallet-provider.tsx";
-import type { PaymentQuote } from "./payment-quote.ts";
-import { isGasless } from "./payment.ts";
+import { type PaymentQuote, isGasless } from "./payment.ts";
 
-/** The price, the time left to pay it, and the pay button. */
-export function QuoteCard({
-  quote,
-  busy,
-  onPay,
-  onNewQuote,
-}: {
+interface QuoteCardProps {
   quote: PaymentQuote;
   busy: boolean;
   onPay: (wallet: ConnectedWallet) => void;
   onNewQuote: () => void;
-}) {
+}
+
+export function QuoteCard({ quote, busy, onPay, onNewQuote }: QuoteCardProps) {
   const { connected, connect } = useWallets();
   const connecting = useMutation({ mutationFn: (wallet: Wallet) => connect(wallet) });
   const left = useTimeLeft(quote.expiresAt);

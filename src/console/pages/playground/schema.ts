@@ -1,7 +1,6 @@
 import { fromJsonString, toJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 
-/** Input type of a parameter. */
 type FieldKind = "line" | "text" | "integer" | "number" | "boolean" | "choice" | "json";
 
 /** A parameter of a tool, from its JSON Schema. */
@@ -10,7 +9,6 @@ export interface ParamField {
   readonly kind: FieldKind;
   readonly required: boolean;
   readonly description: string;
-  /** Values of an enum. */
   readonly options: readonly string[];
 }
 
@@ -47,7 +45,6 @@ function fieldKind(schema: JsonObject, options: readonly string[]): FieldKind {
   }
 }
 
-/** Converts typed texts to `params`, with error messages by field. */
 export function paramsFromTexts(
   fields: readonly ParamField[],
   texts: ParamTexts,
@@ -84,7 +81,6 @@ function parseValue(kind: FieldKind, text: string): { value: JsonValue } | { err
   }
 }
 
-/** Parses JSON. */
 export function parseJson(text: string): { value: JsonValue } | { error: string } {
   try {
     return { value: toJson(ValueSchema, fromJsonString(ValueSchema, text)) };
@@ -94,18 +90,15 @@ export function parseJson(text: string): { value: JsonValue } | { error: string 
   }
 }
 
-/** Formats a value for its input. */
 export function formatValue(value: JsonValue | undefined): string {
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value, undefined, 2);
 }
 
-/** Returns the value if it is an object, otherwise an empty object. */
 export function asObject(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** Returns the value if it is a string, otherwise an empty string. */
 export function asText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }

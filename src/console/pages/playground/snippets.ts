@@ -4,7 +4,6 @@ import type { ToolCall } from "./tool-call.ts";
 /** Snippets read the key from the environment: they are often shared, and a key must not be. */
 const KEY_VARIABLE = "TOOLGATE_API_KEY";
 
-/** Returns the call as a curl command. */
 export function curlSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
     `curl -sS -i ${shellQuote(`${baseUrl}/v1/mcp/tools/call`)} \\`,
@@ -14,7 +13,6 @@ export function curlSnippet(baseUrl: string, { tool, params }: ToolCall): string
   ].join("\n");
 }
 
-/** Returns the configuration for MCP clients. */
 export function mcpSnippet(baseUrl: string): string {
   const headers = { Authorization: `Bearer \${${KEY_VARIABLE}}` };
   return JSON.stringify(
@@ -24,7 +22,6 @@ export function mcpSnippet(baseUrl: string): string {
   );
 }
 
-/** Returns the call as a TypeScript program. */
 export function typescriptSnippet(baseUrl: string, { tool, params }: ToolCall): string {
   return [
     'import process from "node:process";',
@@ -40,7 +37,7 @@ export function typescriptSnippet(baseUrl: string, { tool, params }: ToolCall): 
 }
 
 /** JSON is valid JavaScript except for `__proto__`, which sets the prototype in an object literal. */
-function literal(params: JsonObject): string {
+export function literal(params: JsonObject): string {
   const text = JSON.stringify(params, undefined, 2);
   return text.includes('"__proto__"') ? `JSON.parse(${JSON.stringify(text)})` : text;
 }

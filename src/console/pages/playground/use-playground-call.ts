@@ -3,52 +3,16 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useCallback } from "react";
 import type { ConnectedWallet } from "../../wallet/connect.ts";
 import { isStreamed, postChat } from "./chat-stream.ts";
-import { newIdempotencyKey, post, type Exchange } from "./exchange.ts";
-import { useCallHistory } from "./call-history.ts";
-import { quoteFromResponse, type PaymentQuote } from "./payment-quote.ts";
+import { newIdempotencyKey } from "../idempotency-key.ts";
+import { post, type Exchange } from "./exchange.ts";
+import { useCallHistory, forgetCall, storeCall } from "./call-history.ts";
+import { quoteFromResponse, type PaymentQuote, isGasless, payOnChain, signGasless } from "./payment.ts";
 import { asObject, asText } from "./schema.ts";
 import { onSessionEnd } from "../../session-end.ts";
 import { useSignedIn } from "../../session.tsx";
-import { forgetCall, storeCall } from "./stored-call.ts";
-import type { ToolCall } from "./tool-call.ts";
-import { isGasless, payOnChain, signGasless, type SignedPayment } from "./payment.ts";
+import type { ToolCall, CallRecord } from "./tool-call.ts";
 
 const CALL_PATH = "/v1/mcp/tools/call";
-
-/** A step of a call. */
-export interface CallStep {
-  readonly title: string;
-  readonly exchange?: Exchange;
-  readonly text?: string;
-}
-
-/** A call from its first request to its result. */
-export interface CallRecord {
-  readonly call: ToolCall;
-  readonly body: JsonObject;
-  readonly key: string;
-  readonly startedAt: Date;
-  readonly steps: readonly CallStep[];
-  /** Progress message; undefined while waiting for the user, or when finished. */
-  readonly progress?: string | undefined;
-  /** What a stream has sent so far. */
-  readonly partial?: string;
-  /** The quote to pay, until it is paid. */
-  readonly quote?: PaymentQuote | undefined;
-  /** The payment made; never paid a second time. */
-  readonly payment?: SignedPayment | undefined;
-  /** The last response to the call itself. */
-  readonly lastExchange?: Exchange | undefined;
-  readonly error?: unknown;
-  /** Whether the request was sent and can be stopped. */
-  readonly canStop?: boolean;
-  /** Whether the result can be found again after a reload. */
-  readonly recoverable?: boolean;
-  /** Whether the page was reloaded since the call. */
-  readonly restored?: boolean;
-  /** Whether its result was shown before that reload. */
-  readonly resultShown?: boolean;
-}
 
 /** Limits of the retries while a payment is pending. */
 const MAX_ATTEMPTS = 40;
@@ -58,7 +22,6 @@ const MAX_RETRY_DELAY_MS = 3_000;
 const running: { current?: AbortController } = {};
 onSessionEnd(() => running.current?.abort());
 
-/** Returns the function that sends a call, with its payment if there is one, until the response is final. */
 function useSend() {
   const { sessionId } = useSignedIn().session;
   const { show, end } = useCallHistory();
@@ -104,7 +67,7 @@ export function usePlaygroundCall() {
     (call: ToolCall, key: string, recoverable: boolean) => {
       running.current?.abort();
       running.current = new AbortController();
-      const idempotencyKey = newIdempotencyKey();
+      const idempotencyKey = newIdempotencyKey("playground");
       const params = withRunId(call, idempotencyKey);
       const body = { tool: call.tool, params, idempotency_key: idempotencyKey };
       const record = { call, body, key, startedAt: new Date(), steps: [], recoverable };
@@ -229,10 +192,7 @@ function isRejected({ lastExchange, payment }: CallRecord): boolean {
   return lastExchange?.response.status !== 200 && payment === undefined;
 }
 
-/**
- * A rejected signature paid nothing, so its quote stays payable. A transfer has moved money, so its quote is
- * not.
- */
+/** A rejected signature paid nothing, so its quote stays payable. A transfer has moved money. */
 function reusableQuote({ payment, steps }: CallRecord, { response }: Exchange): PaymentQuote | undefined {
   if (response.status !== 402 || payment === undefined || "tx" in payment.proof) return undefined;
   const first = steps[0]?.exchange;

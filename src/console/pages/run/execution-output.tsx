@@ -4,7 +4,6 @@ import { Outcome } from "../activity/call.tsx";
 import type { Execution } from "./execution.ts";
 import "./run.css";
 
-/** Outcome, output and value of executed code, each as text. */
 export function ExecutionOutput({ execution }: { execution: Execution }) {
   const { stdout, stderr, error, value, isTruncated, exitCode, durationMs } = execution;
   const texts: readonly (readonly [title: string, text: string])[] = [

@@ -1,14 +1,9 @@
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { RequestBodies, RequestLogService } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { pluralize } from "../../format.ts";
-import { queryClient } from "../../rpc.ts";
-import { Button, Card, Dialog, ErrorNote, Field, Select, showToast, Skeleton } from "../../ui/index.ts";
-
-const SETTINGS = createConnectQueryKey({
-  schema: RequestLogService.method.getRequestLogSettings,
-  cardinality: "finite",
-});
+import { reload } from "../../reload.ts";
+import { Button, Card, ErrorNote, showToast, Skeleton, SelectField, ActionDialog } from "../../ui/index.ts";
 
 const BODIES = [
   [RequestBodies.NONE, "Of no request"],
@@ -18,13 +13,12 @@ const BODIES = [
 
 const HOURS = [1, 24, 168, 720];
 
-/** Sets what is stored of requests, and deletes it. */
 export function RequestLogCard() {
   const { data, error, refetch } = useQuery(RequestLogService.method.getRequestLogSettings, {});
   const set = useMutation(RequestLogService.method.setRequestLogSettings, {
     onSuccess: async () => {
       showToast("Saved");
-      await queryClient.invalidateQueries({ queryKey: SETTINGS });
+      await reload(RequestLogService.method.getRequestLogSettings);
     },
   });
   const [asking, setAsking] = useState(false);
@@ -41,34 +35,27 @@ export function RequestLogCard() {
       {!data && !error && <Skeleton lines={2} height={24} />}
       {data && (
         <>
-          <Field label="Store params and results" hint="Encrypted, and for you alone.">
-            {(control) => (
-              <Select
-                {...control}
-                value={String(data.bodies)}
-                options={BODIES.map(([value, label]) => ({ value: String(value), label }))}
-                disabled={set.isPending}
-                onChange={({ target }) => {
-                  const [bodies] = BODIES.find(([value]) => String(value) === target.value) ?? [data.bodies];
-                  set.mutate({ bodies, hours: data.hours });
-                }}
-              />
-            )}
-          </Field>
-          <Field label="Keep requests for">
-            {(control) => (
-              <Select
-                {...control}
-                value={String(data.hours)}
-                options={hoursWith(data.hours).map((hours) => ({
-                  value: String(hours),
-                  label: hoursLabel(hours),
-                }))}
-                disabled={set.isPending}
-                onChange={({ target }) => set.mutate({ bodies: data.bodies, hours: Number(target.value) })}
-              />
-            )}
-          </Field>
+          <SelectField
+            label="Store params and results"
+            hint="Encrypted, and for you alone."
+            value={String(data.bodies)}
+            options={BODIES.map(([value, label]) => ({ value: String(value), label }))}
+            disabled={set.isPending}
+            onChange={({ target }) => {
+              const [bodies] = BODIES.find(([value]) => String(value) === target.value) ?? [data.bodies];
+              set.mutate({ bodies, hours: data.hours });
+            }}
+          />
+          <SelectField
+            label="Keep requests for"
+            value={String(data.hours)}
+            options={hoursWith(data.hours).map((hours) => ({
+              value: String(hours),
+              label: hoursLabel(hours),
+            }))}
+            disabled={set.isPending}
+            onChange={({ target }) => set.mutate({ bodies: data.bodies, hours: Number(target.value) })}
+          />
         </>
       )}
       <ErrorNote error={set.error} />
@@ -90,28 +77,22 @@ function DeleteDialog({ open, onClose }: { open: boolean; onClose: () => void })
   const { mutate, error, isPending } = useMutation(RequestLogService.method.deleteRequests, {
     onSuccess: async ({ deleted }) => {
       showToast(`${pluralize(deleted, "request")} deleted`);
-      await queryClient.invalidateQueries({ queryKey: ["list", "requests"] });
+      await reload("requests");
       onClose();
     },
   });
   return (
-    <Dialog
+    <ActionDialog
       open={open}
       title="Delete all requests?"
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="danger" busy={isPending} onClick={() => mutate({})}>
-            Delete all requests
-          </Button>
-        </>
-      }
+      action="Delete all requests"
+      tone="danger"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate({})}
     >
       <p>Receipts, runs and the statement stay.</p>
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
 }

@@ -1,12 +1,11 @@
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { SessionService, type Session } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { queryClient } from "../../rpc.ts";
+import { reload } from "../../reload.ts";
 import { useSignOutEverywhere } from "../../session.tsx";
 import {
   Button,
   Card,
-  Dialog,
   EmptyState,
   ErrorNote,
   Status,
@@ -14,19 +13,17 @@ import {
   showToast,
   Time,
   type Column,
+  ActionDialog,
+  actionColumn,
 } from "../../ui/index.ts";
-import { browserOf } from "./browser.ts";
 
-const LIST = createConnectQueryKey({ schema: SessionService.method.listSessions, cardinality: "finite" });
-
-/** Lists and ends the account's sessions. */
 export function SessionsCard() {
   const { data, error, refetch } = useQuery(SessionService.method.listSessions, {});
   const [asking, setAsking] = useState(false);
   const revoke = useMutation(SessionService.method.revokeSession, {
     onSuccess: async () => {
       showToast("Session ended");
-      await queryClient.invalidateQueries({ queryKey: LIST });
+      await reload(SessionService.method.listSessions);
     },
   });
   const ending = revoke.isPending ? revoke.variables.sessionId : undefined;
@@ -36,17 +33,14 @@ export function SessionsCard() {
     { head: "Signed in", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
     { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },
     { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} relative /> },
-    {
-      head: "Actions",
-      hideHead: true,
-      align: "end",
-      cell: ({ current, sessionId }) =>
+    actionColumn(
+      ({ current, sessionId }) =>
         !current && (
           <Button small tone="quiet" busy={ending === sessionId} onClick={() => revoke.mutate({ sessionId })}>
             End session
           </Button>
         ),
-    },
+    ),
   ];
   return (
     <Card
@@ -90,23 +84,42 @@ function Name({ session: { userAgent, current } }: { session: Session }) {
 function SignOutEverywhere({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { mutate, error, isPending } = useSignOutEverywhere();
   return (
-    <Dialog
+    <ActionDialog
       open={open}
       title="Sign out everywhere?"
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="danger" busy={isPending} onClick={() => mutate({})}>
-            Sign out everywhere
-          </Button>
-        </>
-      }
+      action="Sign out everywhere"
+      tone="danger"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate({})}
     >
       <p>All sessions end, including this one. API keys keep working.</p>
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
+}
+
+/** Patterns for User-Agent headers. Order matters: Edge and Opera also claim to be Chrome. */
+const BROWSERS: readonly [mark: RegExp, name: string][] = [
+  [/Edg(?:e|A|iOS)?\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\/|FxiOS\//, "Firefox"],
+  [/Chrome\/|CriOS\/|Chromium\//, "Chrome"],
+  [/Safari\//, "Safari"],
+];
+
+const SYSTEMS: readonly [mark: RegExp, name: string][] = [
+  [/Android/, "Android"],
+  [/iPhone|iPad/, "iOS"],
+  [/Windows/, "Windows"],
+  [/Mac OS X|Macintosh/, "macOS"],
+  [/Linux|X11/, "Linux"],
+];
+
+/** Returns a short name for a User-Agent header, or its first 40 characters. */
+function browserOf(userAgent: string): string {
+  const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1];
+  const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];
+  if (browser === undefined) return userAgent === "" ? "Unknown browser" : userAgent.slice(0, 40);
+  return system === undefined ? browser : `${browser} on ${system}`;
 }

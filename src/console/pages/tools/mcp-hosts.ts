@@ -2,7 +2,6 @@ import { mcpSnippet } from "../playground/snippets.ts";
 
 const KEY_VARIABLE = "TOOLGATE_API_KEY";
 
-/** How an MCP host gets the gateway's tools. */
 interface McpHost {
   readonly id: string;
   readonly label: string;

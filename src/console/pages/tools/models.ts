@@ -1,7 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { asObject, asText } from "../playground/schema.ts";
+import type { Tool } from "#gen/toolgate/v1/tool_pb.ts";
+import { formatUsd } from "../../format.ts";
 
-/** A model that a tool sells. */
 export interface Model {
   readonly id: string;
   /** Limits and rates as the catalogue states them; empty for models beyond those it describes. */
@@ -19,4 +20,15 @@ export function modelsOf(schema: JsonObject | undefined): readonly Model[] {
       id,
       terms: lines.find((line) => line.startsWith(`${id}: `))?.slice(id.length + 2) ?? "",
     }));
+}
+
+export function priceLabel({ billable, price }: Pick<Tool, "billable" | "price">): string {
+  if (!billable) return "Free";
+  return price ? `${formatUsd(price.priceUsdcMicrousd)} per call` : "By the parameters";
+}
+
+export function toolHref(tool: string, model?: string): string {
+  const path = `/tools/${encodeURIComponent(tool)}`;
+  // Names of models have slashes and dots, which the path of a page cannot have.
+  return model === undefined ? path : `${path}?model=${encodeURIComponent(model)}`;
 }

@@ -2,23 +2,28 @@ import { useMutation } from "@tanstack/react-query";
 import { useState, type FormEvent, type ReactNode } from "react";
 import type { Tool } from "#gen/toolgate/v1/tool_pb.ts";
 import { useOptionalSignedIn } from "../../session.tsx";
-import { Button, Card, ErrorNote, focusInvalidField } from "../../ui/index.ts";
+import { Button, Card, ErrorNote, focusInvalidField, TextField } from "../../ui/index.ts";
 import { KeyCard } from "../playground/key-card.tsx";
 import { ParamsForm } from "../playground/params-form.tsx";
 import { usePlaygroundKey } from "../playground/playground-key.ts";
-import type { fieldsFromSchema, paramsFromTexts, ParamTexts } from "../playground/schema.ts";
-import { CallsCost } from "./calls-cost.tsx";
-import { priceLabel } from "./price-label.ts";
-import { priceOf } from "./price-of.ts";
+import {
+  type fieldsFromSchema,
+  type paramsFromTexts,
+  type ParamTexts,
+  asObject,
+  asText,
+} from "../playground/schema.ts";
+import { priceLabel } from "./models.ts";
+import { formatCount, formatUsd } from "../../format.ts";
+import { post } from "../playground/exchange.ts";
+import type { ToolCall } from "../playground/tool-call.ts";
 
-/** The call that the page is about, as typed. */
 export interface TypedCall extends ReturnType<typeof paramsFromTexts> {
   readonly fields: ReturnType<typeof fieldsFromSchema>;
   readonly texts: ParamTexts;
   readonly setTexts: (texts: ParamTexts) => void;
 }
 
-/** The price of a tool, with a calculator. */
 export function PriceCard({ tool, call }: { tool: Tool; call: TypedCall }) {
   const signedIn = useOptionalSignedIn();
   const { billable, price, metered } = tool;
@@ -43,7 +48,6 @@ function PriceBody({ tool, children }: { tool: Tool; children: ReactNode }) {
   );
 }
 
-/** Prices the parameters with an API key, as an agent does. */
 function Calculator({ tool, call }: { tool: Tool; call: TypedCall }) {
   const { key } = usePlaygroundKey();
   const [submitted, setSubmitted] = useState(false);
@@ -84,4 +88,49 @@ function Calculator({ tool, call }: { tool: Tool; call: TypedCall }) {
       </PriceBody>
     </>
   );
+}
+
+const MAX_CALLS = 1_000_000_000_000n;
+
+/** What a number of calls costs at the price of one, micro-USD. */
+function CallsCost({ price, metered }: { price: bigint; metered: boolean }) {
+  const [text, setText] = useState("1000");
+  const digits = text.replaceAll(/[\s,]/g, "");
+  const calls = /^\d{1,13}$/.test(digits) ? BigInt(digits) : undefined;
+  const valid = calls !== undefined && calls <= MAX_CALLS;
+  return (
+    <div className="tool-cost">
+      <TextField
+        label="Calls"
+        error={valid ? undefined : "Enter a whole number"}
+        inputMode="numeric"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+      <p role="status">
+        {valid && (
+          <>
+            {formatCount(calls)} × {formatUsd(price)} = {metered ? "at most " : ""}
+            <strong>{formatUsd(calls * price)}</strong>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+interface CallPrice {
+  readonly microUsd: bigint;
+  /** Whether it is the most that the call costs. */
+  readonly metered: boolean;
+}
+
+/** Asks for the price of a call. Free. @throws Error with the gateway's message */
+async function priceOf(secret: string, { tool, params }: ToolCall): Promise<CallPrice> {
+  const { response } = await post("/v1/mcp/tools/price", secret, { tool, params });
+  const answer = asObject(response.body);
+  const price = answer["price_usdc_microusd"];
+  if (response.status !== 200 || typeof price !== "number")
+    throw new Error(asText(answer["message"]) || `The gateway answered ${response.status}.`);
+  return { microUsd: BigInt(price), metered: answer["metered"] === true };
 }

@@ -1,9 +1,12 @@
 import { useState } from "react";
-import { Card, Code, Tabs } from "../../ui/index.ts";
+import { Card, Code, Tabs, Icon } from "../../ui/index.ts";
 import type { ToolCall } from "../playground/tool-call.ts";
 import { snippetsOf } from "./snippets.ts";
+import { Link } from "wouter";
+import { useOptionalSignedIn } from "../../session.tsx";
+import type { ParamTexts } from "../playground/schema.ts";
+import { writeToTab } from "../playground/tab-storage.ts";
 
-/** The call as programs. */
 export function SnippetCard({ baseUrl, call }: { baseUrl: string; call: ToolCall }) {
   const snippets = snippetsOf(baseUrl, call);
   const [selected, setSelected] = useState("curl");
@@ -19,5 +22,22 @@ export function SnippetCard({ baseUrl, call }: { baseUrl: string; call: ToolCall
         </p>
       </Tabs>
     </Card>
+  );
+}
+
+/** Opens the playground with the same parameters; strangers sign in first. */
+export function PlaygroundLink({ tool, texts }: { tool: string; texts: ParamTexts }) {
+  const sessionId = useOptionalSignedIn()?.session.sessionId;
+  return (
+    <Link
+      className="button button-primary"
+      href={`/playground?tool=${encodeURIComponent(tool)}`}
+      onClick={() => {
+        if (sessionId !== undefined) writeToTab(`form-${tool}`, sessionId, texts);
+      }}
+    >
+      <Icon name="play" />
+      {sessionId === undefined ? "Sign in to try it" : "Open in playground"}
+    </Link>
   );
 }

@@ -1,11 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { curlSnippet, typescriptSnippet } from "../playground/snippets.ts";
+import { curlSnippet, literal, typescriptSnippet } from "../playground/snippets.ts";
 import type { ToolCall } from "../playground/tool-call.ts";
 
 /** Snippets read the key from the environment: they are often shared, and a key must not be. */
 const KEY = 'process.env["TOOLGATE_API_KEY"]';
 
-/** A program that makes the call. */
 interface Snippet {
   readonly id: string;
   /** Of its tab. */
@@ -21,7 +20,6 @@ const OPENAI_METHODS: Readonly<Record<string, string>> = {
   inference_embed: "embeddings",
 };
 
-/** Returns the same call for every client that the guides describe. */
 export function snippetsOf(baseUrl: string, call: ToolCall): readonly Snippet[] {
   const openai = OPENAI_METHODS[call.tool];
   return [
@@ -120,12 +118,6 @@ function goSnippet(baseUrl: string, call: ToolCall): string {
     "\tio.Copy(os.Stdout, response.Body)",
     "}",
   ].join("\n");
-}
-
-/** JSON is valid JavaScript except for `__proto__`, which sets the prototype in an object literal. */
-function literal(params: JsonObject): string {
-  const text = JSON.stringify(params, undefined, 2);
-  return text.includes('"__proto__"') ? `JSON.parse(${JSON.stringify(text)})` : text;
 }
 
 /** A JSON string is a valid Python string; the other literals have other names. */

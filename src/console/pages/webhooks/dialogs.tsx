@@ -3,8 +3,14 @@ import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { WebhookService } from "#gen/toolgate/v1/webhook_service_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Button, Dialog, ErrorNote, Field, Select, showToast } from "../../ui/index.ts";
-import { reloadWebhooks } from "./use-webhooks.ts";
+import { showToast, SelectField, ActionDialog } from "../../ui/index.ts";
+import { reload } from "../../reload.ts";
+
+/** Loads endpoints and attempts again after a change; first the endpoints: a deleted one has no attempts. */
+export async function reloadWebhooks(): Promise<void> {
+  await reload(WebhookService.method.listWebhookEndpoints);
+  await reload(WebhookService.method.listWebhookAttempts);
+}
 
 interface DialogProps {
   readonly endpointId: string;
@@ -20,7 +26,6 @@ const OVERLAPS = [
   { value: "604800", label: "Signs too for 7 days" },
 ] as const;
 
-/** Replaces the secret. */
 export function RotateDialog({
   open,
   onClose,
@@ -36,37 +41,23 @@ export function RotateDialog({
     },
   });
   return (
-    <Dialog
+    <ActionDialog
       open={open}
       title="Rotate the secret"
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            tone="primary"
-            busy={isPending}
-            onClick={() => mutate({ ...selected, overlapSeconds: Number(overlap) })}
-          >
-            Rotate
-          </Button>
-        </>
-      }
+      action="Rotate"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate({ ...selected, overlapSeconds: Number(overlap) })}
     >
-      <Field label="Old secret" hint="During the overlap each request has two signatures">
-        {(control) => (
-          <Select
-            {...control}
-            options={OVERLAPS}
-            value={overlap}
-            onChange={({ target }) => setOverlap(target.value)}
-          />
-        )}
-      </Field>
-      <ErrorNote error={error} />
-    </Dialog>
+      <SelectField
+        label="Old secret"
+        hint="During the overlap each request has two signatures"
+        options={OVERLAPS}
+        value={overlap}
+        onChange={({ target }) => setOverlap(target.value)}
+      />
+    </ActionDialog>
   );
 }
 
@@ -79,7 +70,6 @@ const SPANS = [
 
 const HOUR_MS = 3_600_000;
 
-/** Sends events again. */
 export function ReplayDialog({ open, onClose, ...selected }: DialogProps) {
   const [hours, setHours] = useState("1");
   const { mutate, error, isPending } = useMutation(WebhookService.method.replayWebhooks, {
@@ -90,47 +80,31 @@ export function ReplayDialog({ open, onClose, ...selected }: DialogProps) {
     },
   });
   return (
-    <Dialog
+    <ActionDialog
       open={open}
       title="Replay events"
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            tone="primary"
-            busy={isPending}
-            onClick={() =>
-              mutate({
-                ...selected,
-                since: timestampFromDate(new Date(Date.now() - Number(hours) * HOUR_MS)),
-              })
-            }
-          >
-            Replay
-          </Button>
-        </>
+      action="Replay"
+      busy={isPending}
+      error={error}
+      onAction={() =>
+        mutate({
+          ...selected,
+          since: timestampFromDate(new Date(Date.now() - Number(hours) * HOUR_MS)),
+        })
       }
     >
       <p>Sends all events of this endpoint again, in their order and with their identifiers.</p>
-      <Field label="Events">
-        {(control) => (
-          <Select
-            {...control}
-            options={SPANS}
-            value={hours}
-            onChange={({ target }) => setHours(target.value)}
-          />
-        )}
-      </Field>
-      <ErrorNote error={error} />
-    </Dialog>
+      <SelectField
+        label="Events"
+        options={SPANS}
+        value={hours}
+        onChange={({ target }) => setHours(target.value)}
+      />
+    </ActionDialog>
   );
 }
 
-/** Deletes the endpoint. */
 export function DeleteDialog({ open, onClose, ...selected }: DialogProps) {
   const { mutate, error, isPending } = useMutation(WebhookService.method.deleteWebhookEndpoint, {
     onSuccess: async () => {
@@ -140,23 +114,17 @@ export function DeleteDialog({ open, onClose, ...selected }: DialogProps) {
     },
   });
   return (
-    <Dialog
+    <ActionDialog
       open={open}
       title="Delete this endpoint?"
       onClose={onClose}
-      actions={
-        <>
-          <Button tone="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button tone="danger" busy={isPending} onClick={() => mutate(selected)}>
-            Delete endpoint
-          </Button>
-        </>
-      }
+      action="Delete endpoint"
+      tone="danger"
+      busy={isPending}
+      error={error}
+      onAction={() => mutate(selected)}
     >
       <p>Events that it has not received are not sent, and its delivery log is deleted.</p>
-      <ErrorNote error={error} />
-    </Dialog>
+    </ActionDialog>
   );
 }

@@ -1,12 +1,26 @@
-import { useMutation } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
-import { WebhookService, type WebhookEndpoint } from "#gen/toolgate/v1/webhook_service_pb.ts";
-import { pluralize } from "../../format.ts";
-import { Button, Card, ErrorNote, Facts, Note, showToast, Status, Time } from "../../ui/index.ts";
-import { Attempts } from "./attempts.tsx";
-import { DeleteDialog, ReplayDialog, RotateDialog } from "./dialogs.tsx";
+import {
+  WebhookService,
+  type WebhookEndpoint,
+  type WebhookAttempt,
+} from "#gen/toolgate/v1/webhook_service_pb.ts";
+import { pluralize, truncateMiddle } from "../../format.ts";
+import {
+  Button,
+  Card,
+  ErrorNote,
+  Facts,
+  Note,
+  showToast,
+  Status,
+  Time,
+  Table,
+  type Column,
+  actionColumn,
+} from "../../ui/index.ts";
+import { DeleteDialog, ReplayDialog, reloadWebhooks, RotateDialog } from "./dialogs.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
-import { reloadWebhooks } from "./use-webhooks.ts";
 
 interface CardProps {
   readonly endpoint: WebhookEndpoint;
@@ -17,7 +31,6 @@ interface CardProps {
 
 type Open = "edit" | "rotate" | "replay" | "delete";
 
-/** An endpoint with its state, actions and delivery log. */
 export function EndpointCard({ endpoint, types, deployment, onSecret }: CardProps) {
   const { endpointId, url, enabled } = endpoint;
   const [open, setOpen] = useState<Open>();
@@ -36,6 +49,9 @@ export function EndpointCard({ endpoint, types, deployment, onSecret }: CardProp
         <EndpointForm endpoint={endpoint} types={types} deployment={deployment} onDone={close} />
       ) : (
         <>
+          {enabled && !endpoint.verified && (
+            <Note>Nothing but test events is sent until the URL answers one with 2xx.</Note>
+          )}
           <FailureNote endpoint={endpoint} />
           <Facts
             facts={[
@@ -91,8 +107,9 @@ export function EndpointCard({ endpoint, types, deployment, onSecret }: CardProp
   );
 }
 
-function State({ endpoint: { enabled, failures, disabledReason } }: { endpoint: WebhookEndpoint }) {
+function State({ endpoint: { enabled, verified, failures, disabledReason } }: { endpoint: WebhookEndpoint }) {
   if (!enabled) return <Status kind={disabledReason === "" ? "off" : "bad"}>Disabled</Status>;
+  if (!verified) return <Status kind="warn">Unverified</Status>;
   return failures > 0 ? <Status kind="warn">Failing</Status> : <Status kind="ok">Enabled</Status>;
 }
 
@@ -110,5 +127,70 @@ function FailureNote({ endpoint }: { endpoint: WebhookEndpoint }) {
       {pluralize(failures, "attempt")} failed since <Time at={failingSince} />. Next attempt:{" "}
       <Time at={retryAt} relative />.
     </Note>
+  );
+}
+
+const SHOWN = 20;
+
+/** The delivery log of an endpoint, newest first. */
+function Attempts({ endpointId, deployment }: { endpointId: string; deployment: boolean }) {
+  const { data, error, refetch } = useQuery(
+    WebhookService.method.listWebhookAttempts,
+    { endpointId, deployment, limit: SHOWN },
+    { refetchInterval: 5_000 },
+  );
+  const replay = useMutation(WebhookService.method.replayWebhooks, {
+    onSuccess: async () => {
+      showToast("The event is sent again");
+      await reloadWebhooks();
+    },
+  });
+  const columns: readonly Column<WebhookAttempt>[] = [
+    { head: "Time", cell: ({ startedAt }) => <Time at={startedAt} /> },
+    {
+      head: "Event",
+      cell: ({ type, eventId }) => (
+        <div className="lines">
+          <code>{type}</code>
+          <code className="faint" title={eventId}>
+            {truncateMiddle(eventId, 10, 6)}
+          </code>
+        </div>
+      ),
+    },
+    { head: "Result", cell: (attempt) => <Result attempt={attempt} /> },
+    { head: "Duration", align: "end", cell: ({ ms }) => `${ms} ms` },
+    actionColumn(({ eventId, type }) => (
+      <Button
+        small
+        aria-label={`Send ${type} ${truncateMiddle(eventId, 10, 6)} again`}
+        onClick={() => replay.mutate({ endpointId, deployment, eventId })}
+      >
+        Send again
+      </Button>
+    )),
+  ];
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  return (
+    <>
+      <ErrorNote error={replay.error} />
+      <Table
+        caption="Delivery log"
+        columns={columns}
+        rows={data?.items}
+        rowKey={({ eventId, startedAt }) => `${eventId} ${startedAt?.seconds} ${startedAt?.nanos}`}
+        empty={<p className="hint">Nothing was sent yet.</p>}
+      />
+    </>
+  );
+}
+
+function Result({ attempt: { status, error } }: { attempt: WebhookAttempt }) {
+  if (error === "") return <Status kind="ok">{status}</Status>;
+  return (
+    <div className="lines">
+      <Status kind="bad">{status ?? "No response"}</Status>
+      <span className="hint">{error}</span>
+    </div>
   );
 }

@@ -1,8 +1,8 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState, type FormEvent } from "react";
 import { WebhookService, type WebhookEndpoint } from "#gen/toolgate/v1/webhook_service_pb.ts";
-import { Button, Checkbox, ErrorNote, Field, focusInvalidField, Input, showToast } from "../../ui/index.ts";
-import { reloadWebhooks } from "./use-webhooks.ts";
+import { Button, Checkbox, ErrorNote, focusInvalidField, showToast, TextField } from "../../ui/index.ts";
+import { reloadWebhooks } from "./dialogs.tsx";
 
 interface FormProps {
   /** Undefined: a new one. */
@@ -13,7 +13,6 @@ interface FormProps {
   readonly onDone: (created?: { url: string; secret: string }) => void;
 }
 
-/** Creates an endpoint, or changes its URL and types. */
 export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps) {
   const [url, setUrl] = useState(endpoint?.url ?? "");
   const [chosen, setChosen] = useState<readonly string[]>(endpoint?.types ?? types);
@@ -30,15 +29,15 @@ export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps)
     setProblem(found);
     focusInvalidField(form);
     if (Object.keys(found).length > 0) return;
-    const wished = { url, types: [...chosen], deployment };
+    const requested = { url, types: [...chosen], deployment };
     // Errors are shown below the form.
     try {
       if (endpoint) {
-        await update.mutateAsync({ ...wished, endpointId: endpoint.endpointId });
+        await update.mutateAsync({ ...requested, endpointId: endpoint.endpointId });
         showToast("Endpoint saved");
         onDone();
       } else {
-        const { secret } = await create.mutateAsync(wished);
+        const { secret } = await create.mutateAsync(requested);
         onDone({ url, secret });
       }
     } catch {
@@ -48,17 +47,15 @@ export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps)
   };
   return (
     <form className="stack" onSubmit={(event) => void submit(event)} noValidate>
-      <Field label="URL" error={problem.url} hint="Receives POST requests; answers 2xx within 15 seconds">
-        {(control) => (
-          <Input
-            {...control}
-            type="url"
-            placeholder="https://"
-            value={url}
-            onChange={({ target }) => setUrl(target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="URL"
+        error={problem.url}
+        hint="Receives POST requests; answers 2xx within 15 seconds"
+        type="url"
+        placeholder="https://"
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+      />
       <fieldset className="group">
         <legend className="legend">Events</legend>
         <div className="choices">

@@ -1,9 +1,9 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import { sqlIndex, sqlUnique } from "./sql-index.ts";
 
 /** Where events of an account are sent, with its sealed secrets. */
 export const WebhookEndpointEntity = defineEntity({
   name: "WebhookEndpoint",
-  tableName: "webhook_endpoint",
   properties: {
     id: p.uuid().primary(),
     accountId: p.uuid(),
@@ -21,6 +21,8 @@ export const WebhookEndpointEntity = defineEntity({
     retryAt: p.datetime().length(6).defaultRaw("now()"),
     owner: p.uuid().nullable(),
     leaseUntil: p.datetime().length(6).defaultRaw("'-infinity'"),
+    verified: p.boolean().default(true),
+    claimedAt: p.datetime().length(6).defaultRaw("'-infinity'"),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
   },
   uniques: [{ name: "webhook_endpoint_slot_unique", properties: ["accountId", "slot"] }],
@@ -29,7 +31,6 @@ export const WebhookEndpointEntity = defineEntity({
 /** The outbox: events, each written by the transaction that causes it. */
 export const WebhookEventEntity = defineEntity({
   name: "WebhookEvent",
-  tableName: "webhook_event",
   properties: {
     id: p.uuid().primary().defaultRaw("ledger_id()"),
     seq: p.bigint().autoincrement(),
@@ -41,19 +42,13 @@ export const WebhookEventEntity = defineEntity({
   },
   indexes: [
     { name: "webhook_event_account_id_created_at_index", properties: ["accountId", "createdAt"] },
-    {
-      name: "webhook_event_once_unique",
-      expression:
-        "create unique index webhook_event_once_unique on webhook_event (account_id, once) " +
-        "where once is not null",
-    },
+    sqlUnique("webhook_event_once_unique", "on webhook_event (account_id, once) where once is not null"),
   ],
 });
 
 /** An event that an endpoint has or will receive. */
 export const WebhookDeliveryEntity = defineEntity({
   name: "WebhookDelivery",
-  tableName: "webhook_delivery",
   properties: {
     endpointId: p.uuid().primary(),
     seq: p.bigint().primary(),
@@ -62,19 +57,16 @@ export const WebhookDeliveryEntity = defineEntity({
     deliveredAt: p.datetime().length(6).nullable(),
   },
   indexes: [
-    {
-      name: "webhook_delivery_pending_index",
-      expression:
-        "create index webhook_delivery_pending_index on webhook_delivery (endpoint_id, seq) " +
-        "where delivered_at is null",
-    },
+    sqlIndex(
+      "webhook_delivery_pending_index",
+      "on webhook_delivery (endpoint_id, seq) where delivered_at is null",
+    ),
   ],
 });
 
 /** An attempt to deliver. */
 export const WebhookAttemptEntity = defineEntity({
   name: "WebhookAttempt",
-  tableName: "webhook_attempt",
   properties: {
     id: p.uuid().primary().defaultRaw("ledger_id()"),
     endpointId: p.uuid(),

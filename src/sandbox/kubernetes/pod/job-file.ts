@@ -20,10 +20,7 @@ const jobFileSchema = z.strictObject({
 /** `job.json` of an execution's Secret. Code and input are files beside it. */
 export type JobFile = z.output<typeof jobFileSchema>;
 
-/**
- * Reads the job.
- * @throws Error if the folder's content is invalid
- */
+/** Reads the job. @throws Error if the folder's content is invalid */
 export async function readJob(
   folder: string,
 ): Promise<{ job: SandboxJob; nonce: string; limits: JobFile["limits"] }> {

@@ -8,10 +8,7 @@ import { serveJob } from "./serve-job.ts";
 /** Time limit for starting an interpreter, ms. The Job's deadline is later. */
 const START_MS = 120_000;
 
-/**
- * Program of the sandbox image: `main.ts <wheels folder> run|probe <job folder>`. Runs one job with the
- * process engine, so that code has no permissions inside the pod either, and writes the result to the log.
- */
+/** Program of the sandbox image: `main.ts <wheels folder> run|probe <job folder>`. Writes to the log. */
 async function main([wheels = "", command = "", folder = ""]: readonly string[]): Promise<void> {
   const { job, nonce, limits } = await readJob(folder);
   const offered = (await stat(wheels).catch(() => undefined)) !== undefined;

@@ -4,11 +4,7 @@ import { readSettingFile, type SettingFiles } from "../setting-file.ts";
 import { guardedTarget } from "./guarded-resolver.ts";
 import type { GrpcSection } from "./section.ts";
 
-/**
- * Opens a channel. It connects on first use and reconnects after failures.
- * @param maxBytes longest message after decompression
- * @throws Error with a message for the operator
- */
+/** Opens a channel, connected on first use. @param maxBytes of a message. @throws Error for the operator */
 export async function openChannel(
   section: GrpcSection,
   guard: Guard,

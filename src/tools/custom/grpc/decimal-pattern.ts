@@ -1,7 +1,4 @@
-/**
- * Returns an unanchored pattern for integers from 1 to `most` without leading zeros. JSON Schema cannot
- * otherwise bound numbers in strings, which is how ProtoJSON writes 64-bit integers and map keys.
- */
+/** Returns a pattern for integers from 1 to `most`: ProtoJSON writes 64-bit integers as strings. */
 export function positiveUpTo(most: bigint): string {
   const digits = most.toString();
   const { length } = digits;

@@ -1,4 +1,4 @@
-import { fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import { fromBinary, fromJson, toBinary, toJson, type DescMessage } from "@bufbuild/protobuf";
 import { Metadata, status, type Client } from "@grpc/grpc-js";
 import { invalidField, type ToolgateError } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
@@ -6,15 +6,13 @@ import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
 import { omitted } from "../omitted.ts";
-import { fieldPath } from "./field-path.ts";
 import { openChannel } from "./channel.ts";
 import { commentAbove } from "./comments.ts";
-import { readDescriptorSet } from "./descriptor-set.ts";
+import { readDescriptorSet, unaryMethod, type UnaryMethod } from "./unary-method.ts";
 import { reflect } from "./reflection.ts";
 import { requestSchema } from "./request-schema.ts";
 import type { GrpcSection } from "./section.ts";
 import { codeOf, retryAfterSeconds } from "./status.ts";
-import { unaryMethod, type UnaryMethod } from "./unary-method.ts";
 
 /** Bytes. */
 const MAX_REFLECTION_BYTES = 8 * 1024 * 1024;
@@ -150,7 +148,6 @@ export class GrpcBackend implements Backend {
   }
 }
 
-/** A response with the server's metadata. */
 interface UnaryAnswer {
   readonly message: Buffer;
   readonly headers?: Metadata;
@@ -201,4 +198,20 @@ function decode({ method, registry }: UnaryMethod, answer: Buffer): JsonObject {
 
 function asIs(bytes: Buffer): Buffer {
   return bytes;
+}
+
+/** Returns the ProtoJSON members of a field: `["usage", "totalPages"]`. @throws Error for the operator */
+function fieldPath(message: DescMessage, field: string): string[] {
+  const [name = "", ...rest] = field.split(".");
+  const found = message.fields.find((one) => one.name === name);
+  if (!found) {
+    const names = message.fields.slice(0, 20).map((one) => one.name);
+    throw new Error(`meter.field: ${message.typeName} has no field ${name}; there are ${names.join(", ")}`);
+  }
+  if (rest.length === 0 && found.fieldKind === "scalar") return [found.jsonName];
+  if (rest.length > 0 && found.fieldKind === "message")
+    return [found.jsonName, ...fieldPath(found.message, rest.join("."))];
+  throw new Error(
+    `meter.field: ${message.typeName}.${name} is not a single ${rest.length > 0 ? "message" : "number"}`,
+  );
 }

@@ -33,10 +33,7 @@ class GuardOption {
   }
 }
 
-/**
- * Resolves names through the guard. grpc-js connects to exactly the checked addresses. The name itself
- * remains the TLS server name and :authority.
- */
+/** Resolves names through the guard. The name itself stays the TLS server name and :authority. */
 class GuardedResolver implements experimental.Resolver {
   readonly #host: string;
   readonly #port: number;

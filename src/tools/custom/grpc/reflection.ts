@@ -1,18 +1,26 @@
-import { fromBinary, type FileRegistry } from "@bufbuild/protobuf";
+import {
+  fromBinary,
+  type FileRegistry,
+  create,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { status, type Client, type Metadata } from "@grpc/grpc-js";
+import { status, type Client, type Metadata, type ClientDuplexStream } from "@grpc/grpc-js";
 import { missingImports, registryOf } from "./file-registry.ts";
-import { ReflectionStream, type ReflectionVersion } from "./reflection-stream.ts";
 import { codeOf } from "./status.ts";
+import {
+  ServerReflectionRequestSchema,
+  ServerReflectionResponseSchema,
+} from "#gen/grpc/reflection/v1/reflection_pb.ts";
+import { once } from "node:events";
 
 const MAX_FILES = 2_000;
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/**
- * Fetches the types of a service by grpc.reflection.v1, or v1alpha as a fallback.
- * @throws Error with a message for the operator, or ServiceError of grpc-js
- */
+/** Fetches types by grpc.reflection.v1, or v1alpha. @throws Error for the operator, or ServiceError */
 export async function reflect(
   client: Client,
   service: string,
@@ -84,4 +92,53 @@ async function unknownService(stream: ReflectionStream, service: string): Promis
   const names = list.case === "listServicesResponse" ? list.value.service.map(({ name }) => name) : [];
   const known = names.length === 0 ? "" : `; it has ${names.slice(0, 20).join(", ")}`;
   return `the server has no service ${service}${known}`;
+}
+
+type Request = MessageInitShape<typeof ServerReflectionRequestSchema>;
+type Response = MessageShape<typeof ServerReflectionResponseSchema>;
+
+/** Both use the same messages; older servers only have v1alpha. */
+type ReflectionVersion = "v1" | "v1alpha";
+
+/** Sequential reflection requests over one stream (grpc.reflection). */
+class ReflectionStream {
+  readonly #call: ClientDuplexStream<Uint8Array, Response>;
+  readonly #answers: AsyncIterator<Response>;
+  readonly #abort: () => void;
+  readonly #signal: AbortSignal;
+
+  constructor(client: Client, version: ReflectionVersion, metadata: Metadata, signal: AbortSignal) {
+    this.#call = client.makeBidiStreamRequest<Uint8Array, Response>(
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+      (bytes) => Buffer.from(bytes),
+      (bytes) => fromBinary(ServerReflectionResponseSchema, bytes, { readUnknownFields: false }),
+      metadata,
+    );
+    this.#answers = this.#call[Symbol.asyncIterator]();
+    this.#signal = signal;
+    this.#abort = () => this.#call.cancel();
+    signal.addEventListener("abort", this.#abort, { once: true });
+    if (signal.aborted) this.#abort();
+  }
+
+  /** @throws ServiceError of grpc-js */
+  async request(
+    messageRequest: NonNullable<Request["messageRequest"]>,
+  ): Promise<Response["messageResponse"]> {
+    this.#call.write(
+      toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })),
+    );
+    const answer = await this.#answers.next();
+    if (answer.done === true) throw new Error("the server ended the reflection stream without a response");
+    return answer.value.messageResponse;
+  }
+
+  async end(): Promise<void> {
+    this.#signal.removeEventListener("abort", this.#abort);
+    if (this.#call.destroyed) return;
+    const closed = once(this.#call, "close").catch(() => {});
+    this.#call.cancel();
+    this.#call.destroy();
+    await closed;
+  }
 }

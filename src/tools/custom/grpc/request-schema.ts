@@ -13,11 +13,7 @@ import { commentAbove } from "./comments.ts";
 import { keySchema, scalarSchema, sharedName } from "./scalar-schema.ts";
 import { isAny, wellKnownSchema, wrappedScalar } from "./well-known-schema.ts";
 
-/**
- * Returns the JSON Schema (2020-12) of a message in ProtoJSON, but with one way to write each request: one
- * name per field, no null for unset fields, enum values by name. Idempotency keys and quotes compare
- * requests as written.
- */
+/** Returns the schema of a message with one way to write each request: quotes compare what was written. */
 export function requestSchema(message: DescMessage): JsonObject {
   const shared: Shared = new Map();
   const special = wellKnownSchema(message);
@@ -65,7 +61,6 @@ function valueSchema(field: DescField, shared: Shared): JsonObject {
   }
 }
 
-/** Schema of a field, list element or map value. */
 function elementSchema(field: DescField, shared: Shared): JsonObject {
   if (field.message) return messageSchema(field.message, shared);
   if (field.enum) {

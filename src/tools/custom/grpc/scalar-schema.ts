@@ -39,9 +39,7 @@ export function keySchema(key: ScalarType): JsonObject | undefined {
   return range && { pattern: integerPattern(...range) };
 }
 
-/**
- * Returns the name of a schema shared through $defs because it is long. `$` cannot occur in protobuf names.
- */
+/** Returns the name of a schema shared through $defs. `$` cannot occur in protobuf names. */
 export function sharedName(scalar: ScalarType): string | undefined {
   if (!isLong(scalar)) return undefined;
   return rangeOf(scalar) === INT64 ? "$int64" : "$uint64";

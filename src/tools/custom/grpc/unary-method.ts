@@ -1,5 +1,8 @@
-import type { DescMessage, DescMethod, FileRegistry } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, type FileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { isObject } from "./well-known-schema.ts";
+import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { readSettingFile, type SettingFiles } from "../setting-file.ts";
+import { missingImports, registryOf } from "./file-registry.ts";
 
 export interface UnaryMethod {
   readonly method: DescMethod;
@@ -7,10 +10,7 @@ export interface UnaryMethod {
   readonly registry: FileRegistry;
 }
 
-/**
- * Finds a method by `package.Service/Method`.
- * @throws Error with a message for the operator
- */
+/** Finds a method by `package.Service/Method`. @throws Error with a message for the operator */
 export function unaryMethod(registry: FileRegistry, path: string): UnaryMethod {
   const [service = "", name = ""] = path.split("/");
   const declared = registry.getService(service);
@@ -35,4 +35,36 @@ function requireObject(path: string, does: string, message: DescMessage): void {
 
 function listed(names: readonly string[]): string {
   return names.length === 0 ? "" : `; there is ${names.slice(0, 20).join(", ")}`;
+}
+
+/** Reads a google.protobuf.FileDescriptorSet. @throws Error with a message for the operator */
+export async function readDescriptorSet(file: string, stored?: SettingFiles): Promise<FileRegistry> {
+  const files = new Map(parse(file, await read(file, stored)).file.map((one) => [one.name, one]));
+  const [missing] = missingImports(files);
+  if (missing !== undefined)
+    throw new Error(
+      `the descriptor set ${file} imports ${missing} and does not hold it; build it with its imports ` +
+        "(buf build -o, or protoc --include_imports)",
+    );
+  return registryOf(files);
+}
+
+async function read(file: string, stored?: SettingFiles): Promise<Uint8Array> {
+  try {
+    return await readSettingFile(file, stored);
+  } catch (cause) {
+    throw new Error(`the descriptor set ${file} cannot be read`, { cause });
+  }
+}
+
+function parse(file: string, bytes: Uint8Array): FileDescriptorSet {
+  try {
+    return fromBinary(FileDescriptorSetSchema, bytes);
+  } catch (cause) {
+    throw new Error(
+      `${file} is not a binary google.protobuf.FileDescriptorSet; build it with buf build -o, or ` +
+        "protoc --descriptor_set_out",
+      { cause },
+    );
+  }
 }

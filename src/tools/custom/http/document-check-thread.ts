@@ -1,7 +1,4 @@
-/**
- * Worker thread of document-check.ts. Validates an OpenAPI document and posts `{valid: true}` or
- * `{problem}`.
- */
+/** Worker thread of document-check.ts: posts `{valid: true}` or `{problem}`. */
 import { parentPort, workerData } from "node:worker_threads";
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { isJsonObject } from "../../../domain/core/json.ts";

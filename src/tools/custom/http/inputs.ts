@@ -48,12 +48,7 @@ interface Declared extends Omit<ParameterInput, "member"> {
   readonly description: JsonValue | undefined;
 }
 
-/**
- * Derives the inputs of an operation. Parameters with the same name get a prefix (`path_id`, `query_id`).
- * The body is `body`.
- * @param fixed headers set by the operator, which callers cannot set
- * @throws Error with a message for the operator
- */
+/** Derives the inputs of an operation. @param fixed the operator's headers. @throws Error for the operator */
 export function inputsOf(document: OpenApiDocument, operation: Operation, fixed: readonly string[]): Inputs {
   const writer = new SchemaWriter(document);
   const taken = new Set(fixed.map((header) => header.toLowerCase()));

@@ -1,4 +1,3 @@
-import { fromSchema } from "@openapi-contrib/openapi-schema-to-json-schema";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import { resolveReference, type OpenApiDocument } from "./document.ts";
 
@@ -25,10 +24,7 @@ const NAMED_SCHEMAS: ReadonlySet<string> = new Set(["dependentSchemas", "pattern
 const DROPPED =
   /^(?:\$anchor|\$comment|\$defs|\$dynamicAnchor|\$id|\$schema|\$vocabulary|discriminator|example|externalDocs|xml|x-.*)$/;
 
-/**
- * Converts OpenAPI schemas to JSON Schema (2020-12). Referenced schemas become $defs, so schemas may be
- * recursive.
- */
+/** Converts OpenAPI schemas to JSON Schema (2020-12). References become $defs: schemas may recurse. */
 export class SchemaWriter {
   readonly #document: OpenApiDocument;
   readonly #names = new Map<string, string>();
@@ -46,13 +42,16 @@ export class SchemaWriter {
   /** @throws Error with a message for the operator */
   write(schema: JsonValue | undefined): JsonValue {
     if (!isJsonObject(schema)) return schema === false ? false : {};
-    return this.#walk(this.#document.version === "3.0" ? fromOpenApi30(schema) : schema);
+    // A reference ignores its siblings in OpenAPI 3.0.
+    const { $ref } = schema;
+    return this.#walk(this.#document.version === "3.0" && typeof $ref === "string" ? { $ref } : schema);
   }
 
   #walk(schema: JsonValue): JsonValue {
     if (!isJsonObject(schema)) return schema;
+    const current = this.#document.version === "3.0" ? fromOpenApi30(schema) : schema;
     const written: JsonObject = {};
-    for (const [keyword, value] of Object.entries(schema)) {
+    for (const [keyword, value] of Object.entries(current)) {
       if (DROPPED.test(keyword)) continue;
       if (keyword === "$dynamicRef") throw new Error("a schema with $dynamicRef is not supported");
       if (keyword === "$ref" && typeof value === "string") written["$ref"] = this.#refer(value);
@@ -87,32 +86,51 @@ export class SchemaWriter {
   }
 }
 
-/** OpenAPI 3.0 has its own dialect: `nullable`, boolean bounds, and references that ignore their siblings. */
+/** Keywords of OpenAPI 3.0 only, and annotations that were never shown of it. */
+const DROPPED_30: ReadonlySet<string> = new Set(["deprecated", "nullable", "readOnly", "writeOnly"]);
+
+/** Least and greatest number of a format (OpenAPI 3.0, 4.4). */
+const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  int64: [-(2 ** 63), 2 ** 63 - 1],
+  float: [-(2 ** 128), 2 ** 128 - 1],
+  double: [-Number.MAX_VALUE, Number.MAX_VALUE],
+};
+
+/** Converts a schema, without those inside, from OpenAPI 3.0's dialect (4.7.24). */
 function fromOpenApi30(schema: JsonObject): JsonObject {
-  if (typeof schema["$ref"] === "string") return { $ref: schema["$ref"] };
-  const converted: unknown = JSON.parse(JSON.stringify(fromSchema(schema, { removeReadOnly: true })));
-  return isJsonObject(converted) ? withNumericBounds(converted) : {};
+  const written = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !DROPPED_30.has(keyword)));
+  const { properties, required, type, enum: values, format } = written;
+  if (isJsonObject(properties)) {
+    const kept = Object.entries(properties).filter(
+      ([, one]) => !(isJsonObject(one) && one["readOnly"] === true),
+    );
+    written["properties"] = Object.fromEntries(kept);
+    if (Array.isArray(required))
+      written["required"] = required.filter((name) => kept.some(([one]) => one === name));
+  }
+  if (schema["nullable"] === true && type !== undefined) {
+    written["type"] = [type, "null"];
+    if (Array.isArray(values) && !values.includes(null)) written["enum"] = [...values, null];
+  }
+  if (format === "byte") written["pattern"] = "^[\\w\\d+\\/=]*$";
+  const [least, greatest] = (typeof format === "string" && BOUNDS[format]) || [];
+  setBound(written, "minimum", "exclusiveMinimum", least, Math.max);
+  setBound(written, "maximum", "exclusiveMaximum", greatest, Math.min);
+  return written;
 }
 
-/** Converts `exclusiveMinimum: true` beside a minimum (draft 4) to the numeric form. */
-function withNumericBounds(value: JsonObject): JsonObject {
-  const written: JsonObject = {};
-  for (const [keyword, one] of Object.entries(value)) {
-    if (Array.isArray(one))
-      written[keyword] = one.map((item) => (isJsonObject(item) ? withNumericBounds(item) : item));
-    else written[keyword] = isJsonObject(one) ? withNumericBounds(one) : one;
-  }
-  for (const [bound, exclusive] of [
-    ["minimum", "exclusiveMinimum"],
-    ["maximum", "exclusiveMaximum"],
-  ] as const) {
-    const flag = written[exclusive];
-    const limit = written[bound];
-    if (typeof flag !== "boolean") continue;
-    delete written[exclusive];
-    if (!flag || typeof limit !== "number") continue;
-    delete written[bound];
-    written[exclusive] = limit;
-  }
-  return written;
+/** Narrows a bound to that of the format; converts `exclusiveMinimum: true` beside it to the numeric form. */
+function setBound(
+  schema: JsonObject,
+  bound: string,
+  exclusive: string,
+  ofFormat: number | undefined,
+  narrower: (one: number, other: number) => number,
+): void {
+  const { [bound]: limit = ofFormat, [exclusive]: isExclusive } = schema;
+  if (typeof isExclusive === "boolean") delete schema[exclusive];
+  if (typeof limit !== "number") return;
+  delete schema[bound];
+  schema[isExclusive === true ? exclusive : bound] = narrower(limit, ofFormat ?? limit);
 }

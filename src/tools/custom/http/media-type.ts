@@ -13,11 +13,7 @@ export function charsetOf(contentType: string): string {
   return /;\s*charset\s*=\s*"?([\w.:-]+)"?/i.exec(contentType)?.[1] ?? "utf-8";
 }
 
-/**
- * Whether a media type matches the documented ones, which may be ranges such as `text/*`. All JSON types
- * match each other.
- * @param documented empty: any type
- */
+/** Whether a media type matches the documented ones (ranges too; empty: any). All JSON types match. */
 export function isDocumented(mediaType: string, documented: readonly string[]): boolean {
   const kinds = documented.map(mediaTypeOf);
   return (

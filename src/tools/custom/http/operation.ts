@@ -26,10 +26,7 @@ export interface Operation {
   readonly server: JsonObject | undefined;
 }
 
-/**
- * Finds an operation by its `operationId`.
- * @throws Error with a message for the operator
- */
+/** Finds an operation by its `operationId`. @throws Error with a message for the operator */
 export function findOperation({ root }: OpenApiDocument, operationId: string): Operation {
   const all = operationsOf(root);
   const [found, another] = all.filter(({ operation }) => operation["operationId"] === operationId);

@@ -1,16 +1,11 @@
-import { invalidField } from "../../../domain/core/errors.ts";
-import { fieldPath } from "../../../domain/core/field-path.ts";
+import { invalidField, fieldPath } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import type { ParameterInput } from "./inputs.ts";
 
 /** Name and value, both percent-encoded. */
 export type Pair = readonly [name: string, value: string];
 
-/**
- * Serialises a query or cookie parameter by its style (OpenAPI 3.1, 4.8.12.3). Omits nulls and empty lists
- * and objects.
- * @throws ToolgateError INVALID_REQUEST for values the style cannot express
- */
+/** Serialises a query or cookie parameter (OpenAPI 3.1, 4.8.12.3). @throws ToolgateError INVALID_REQUEST */
 export function pairsOf(input: ParameterInput, value: JsonValue): Pair[] {
   const { name, style, explode } = input;
   const key = encoded(name, input);
@@ -80,10 +75,7 @@ function plain(value: JsonValue, { member }: ParameterInput): string {
   );
 }
 
-/**
- * Percent-encodes everything but unreserved characters (RFC 3986, 2.3), so a value cannot end its segment
- * or parameter.
- */
+/** Percent-encodes all but unreserved characters (RFC 3986, 2.3): no value ends its segment. */
 export function encoded(text: string, { member }: Pick<ParameterInput, "member">): string {
   if (!text.isWellFormed())
     throw invalidField(fieldPath([member]), "must be well-formed Unicode: it has a lone surrogate");

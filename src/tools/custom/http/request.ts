@@ -1,5 +1,4 @@
-import { invalidField } from "../../../domain/core/errors.ts";
-import { fieldPath } from "../../../domain/core/field-path.ts";
+import { invalidField, fieldPath } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import type { Inputs, ParameterInput } from "./inputs.ts";
 import { encoded, headerValue, pairsOf, pathPart, type Pair } from "./parameter-styles.ts";
@@ -25,10 +24,7 @@ export interface RequestPlan {
   readonly inputs: Inputs;
 }
 
-/**
- * Builds the request of a call. Parameters cannot change the server, the path segments or other parameters.
- * @throws ToolgateError INVALID_REQUEST with the parameter's path
- */
+/** Builds a request: parameters change no other part of it. @throws ToolgateError INVALID_REQUEST */
 export function composeRequest({ server, path, inputs }: RequestPlan, params: JsonObject): ComposedRequest {
   const given = inputs.parameters.filter(({ member }) => Object.hasOwn(params, member));
   const at = (place: ParameterInput["location"]) => given.filter((input) => input.location === place);
@@ -66,7 +62,6 @@ export function composeRequest({ server, path, inputs }: RequestPlan, params: Js
   return { url, headers, body };
 }
 
-/** Fills the path template. */
 function filledPath(
   path: string,
   inputs: readonly ParameterInput[],

@@ -13,16 +13,14 @@ import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
 import { omitted } from "../omitted.ts";
 import { McpConnection } from "./mcp-connection.ts";
 import { ServerBusyError } from "./server-busy.ts";
-import type { McpSection } from "./section.ts";
-import { resultOf, textOf } from "./tool-result.ts";
 import { inputSchemaOf } from "./tool-schema.ts";
+import type { Target } from "../settings.ts";
 
 /** Bytes, for tools/list. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 type Call = Parameters<McpConnection["call"]>[0];
 
-/** One tool of an MCP server. */
 export class McpBackend implements Backend {
   readonly #options: BackendOptions<McpSection>;
   readonly #fetch: OpenFetch;
@@ -103,17 +101,13 @@ export class McpBackend implements Backend {
     return another.call(call).catch((error: unknown) => this.#resultOfFailure(error, call));
   }
 
-  /**
-   * Returns undefined if the result exceeds the size limit.
-   * @throws ToolgateError for every other failure after sending
-   */
+  /** Returns undefined for a result over the size limit. @throws ToolgateError after sending */
   #resultOfFailure(error: unknown, { signal }: Call): undefined {
     if (!signal.aborted && causeOf(error, ResponseTooLongError)) return undefined;
     if (signal.aborted || !mayHaveWorked(error)) throw this.#failure(error, signal);
     throw failedAfterWork(this.#options.tool, "the server did not answer the call", error);
   }
 
-  /** Returns the current connection or opens one. */
   async #connect(signal: AbortSignal): Promise<McpConnection> {
     const { section, headers } = this.#options;
     const another = this.#connection !== undefined;
@@ -146,10 +140,7 @@ export class McpBackend implements Backend {
   }
 }
 
-/**
- * Whether the server may have performed the call. False if it was unreachable, refused or reported an
- * error.
- */
+/** Whether the server may have performed the call: not if unreachable, refused or reported as failed. */
 function mayHaveWorked(error: unknown): boolean {
   if (neverConnected(error) || causeOf(error, ServerBusyError) || error instanceof SdkHttpError) return false;
   if (!(error instanceof ProtocolError)) return true;
@@ -161,10 +152,7 @@ function isSessionExpired(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404;
 }
 
-/**
- * Finds an error of this type among the causes. The data of our own ProtocolError carries what broke a
- * stream.
- */
+/** Finds an error of this type among the causes; the data of ProtocolError has what broke a stream. */
 function causeOf<Kind extends Error>(error: unknown, kind: new (...args: never[]) => Kind): Kind | undefined {
   for (let one = error, depth = 0; one instanceof Error && depth < 8; depth += 1) {
     if (one instanceof kind) return one;
@@ -172,3 +160,18 @@ function causeOf<Kind extends Error>(error: unknown, kind: new (...args: never[]
   }
   return undefined;
 }
+
+/** Returns the structured content if it is an object; else the content blocks and their text. */
+function resultOf({ structuredContent, content }: CallToolResult): JsonObject {
+  if (isJsonObject(structuredContent)) return structuredContent;
+  const result: unknown = { content, text: textOf({ content }) };
+  if (!isJsonObject(result)) throw new TypeError("is an object");
+  return result;
+}
+
+/** Joins the text blocks with line breaks. */
+function textOf({ content }: Pick<CallToolResult, "content">): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+export type McpSection = Extract<Target, { kind: "mcp" }>["section"];

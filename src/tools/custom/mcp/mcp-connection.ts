@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Client, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
 import type { Fetch } from "../../../outbound/guarded-fetch.ts";
-import { outputCheck } from "./output-check.ts";
+import { outputCheck } from "./tool-schema.ts";
 import { RequestTransport } from "./request-transport.ts";
 
 const MAX_PAGES = 64;
@@ -32,10 +32,7 @@ export class McpConnection {
     this.#transport = transport;
   }
 
-  /**
-   * Negotiates the newest common revision. Declares no client capabilities: no sampling, roots or
-   * elicitation.
-   */
+  /** Negotiates the newest common revision, without client capabilities (sampling, roots, elicitation). */
   static async open(
     url: string,
     fetch: Fetch,
@@ -62,12 +59,10 @@ export class McpConnection {
     return new McpConnection(client, transport);
   }
 
-  /** Whether the server has assigned a session id. */
   get hasSession(): boolean {
     return this.#transport.sessionId !== undefined;
   }
 
-  /** Finds a tool by name in tools/list. */
   async find(name: string, signal: AbortSignal): Promise<Tool | undefined> {
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {

@@ -16,10 +16,7 @@ const STREAM_ENDED = -32_000;
 /** MCP, basic/utilities/cancellation. */
 const CANCELLED = "notifications/cancelled";
 
-/**
- * Streamable HTTP (MCP, basic/transports) for requests only. Opens no standalone stream; each stream ends
- * with its request.
- */
+/** Streamable HTTP (MCP, basic/transports) without a standalone stream: each ends with its request. */
 export class RequestTransport extends StreamableHTTPClientTransport {
   readonly #running = new Map<string | number, AbortController>();
   /** The error of the last stream, until its request reports it. */

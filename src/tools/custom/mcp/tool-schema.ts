@@ -1,11 +1,9 @@
-import type { Tool } from "@modelcontextprotocol/client";
+import type { Tool, jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
-import { outputCheck } from "./output-check.ts";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
+import { withinMs } from "../time-limit.ts";
 
-/**
- * Returns the input schema of a tool.
- * @throws Error with a message for the operator
- */
+/** Returns the input schema of a tool. @throws Error with a message for the operator */
 export function inputSchemaOf({ name, inputSchema, outputSchema }: Tool): JsonObject {
   const schema: unknown = structuredClone(inputSchema);
   if (!isJsonObject(schema) || schema["type"] !== "object")
@@ -39,4 +37,25 @@ function foreignReference(schema: unknown): string | undefined {
     }
   }
   return undefined;
+}
+
+/** ms */
+const COMPILE_MS = 2_000;
+const CHECK_MS = 200;
+
+/** Validates results by the server's own schema, with a time limit: a hostile pattern could block. */
+export function outputCheck(): jsonSchemaValidator {
+  // One validator per schema: it caches schemas by `$id`, and an interrupted one may be inconsistent.
+  const libraries = new WeakMap<object, AjvJsonSchemaValidator>();
+  return {
+    getValidator<Output>(schema: Parameters<jsonSchemaValidator["getValidator"]>[0]) {
+      const validate = withinMs(COMPILE_MS, () => {
+        const library = libraries.get(schema) ?? new AjvJsonSchemaValidator();
+        const compiled = library.getValidator<Output>(schema);
+        libraries.set(schema, library);
+        return compiled;
+      });
+      return (output: unknown) => withinMs(CHECK_MS, () => validate(output));
+    },
+  };
 }

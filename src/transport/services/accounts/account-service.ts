@@ -7,36 +7,32 @@ import {
 } from "#gen/toolgate/v1/account_service_pb.ts";
 import type { Account, Accounts } from "../../../app/accounts/accounts.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, OPERATOR, type ServiceBinding } from "../../endpoint.ts";
 
-/** The operator's account service. */
-export function accountService(accounts: Accounts): ServiceBinding<typeof AccountService> {
-  return bind(AccountService, {
+export function accountService(accounts: Accounts): ServiceBinding {
+  return bind(AccountService, OPERATOR, {
     createAccount: {
       key: "required",
-      operator: true,
       action: { name: () => "account.create", target: ({ wallet }) => wallet, idempotencyKey: () => "" },
-      async call({ wallet }) {
+      async handle({ wallet }) {
         return { account: accountMessage(await accounts.create(wallet)) };
       },
     },
     getAccount: {
       key: "required",
-      operator: true,
       action: "none",
-      async call({ accountId }) {
+      async handle({ accountId }) {
         return { account: accountMessage(await accounts.get(accountId)) };
       },
     },
     adjustBalance: {
       key: "required",
-      operator: true,
       action: {
         name: () => "account.adjust",
         target: ({ accountId }) => accountId,
         idempotencyKey: ({ amountUsdcMicrousd, idempotencyKey }) => `${amountUsdcMicrousd} ${idempotencyKey}`,
       },
-      async call({ accountId, amountUsdcMicrousd, reason, idempotencyKey }) {
+      async handle({ accountId, amountUsdcMicrousd, reason, idempotencyKey }) {
         return {
           account: accountMessage(
             await accounts.adjust({ accountId, amount: amountUsdcMicrousd, reason, idempotencyKey }),
@@ -46,29 +42,23 @@ export function accountService(accounts: Accounts): ServiceBinding<typeof Accoun
     },
     setTier: {
       key: "required",
-      operator: true,
       action: { name: () => "account.tier", target: ({ accountId }) => accountId },
-      async call({ accountId, tier, ratePerMinute, burst, accountRatePerMinute, accountBurst }) {
+      async handle({ accountId, tier, ratePerMinute, burst, accountRatePerMinute, accountBurst }) {
         const limits = { tier, ratePerMinute, burst, accountRatePerMinute, accountBurst };
         return { account: accountMessage(await accounts.setTier(accountId, limits)) };
       },
     },
-    listAccounts: {
-      key: "required",
-      operator: true,
-      async call({ query, limit = DEFAULT_LIMIT, cursor }) {
-        const { items, nextCursor } = await accounts.list({ query, limit, cursor });
-        return { items: items.map(accountMessage), nextCursor };
-      },
+    async listAccounts({ query, limit = DEFAULT_LIMIT, cursor }) {
+      const { items, nextCursor } = await accounts.list({ query, limit, cursor });
+      return { items: items.map(accountMessage), nextCursor };
     },
     setBlocked: {
       key: "required",
-      operator: true,
       action: {
         name: ({ blocked }) => (blocked ? "account.block" : "account.unblock"),
         target: ({ accountId }) => accountId,
       },
-      async call({ accountId, blocked, reason }) {
+      async handle({ accountId, blocked, reason }) {
         return { account: accountMessage(await accounts.setBlocked(accountId, { blocked, reason })) };
       },
     },

@@ -20,11 +20,9 @@ import type {
   UsageReports,
 } from "../../../app/accounts/usage.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
-import { accountIdIn, keyIdIn } from "../key-id.ts";
-import { dateIn } from "../timestamp.ts";
+import { accountIdIn, keyIdIn, modelIn, toolIn, dateIn } from "../request-fields.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
-import { modelIn, toolIn } from "../tool-name.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 export interface BalanceDeps {
   readonly statements: app.Statements;
@@ -32,58 +30,43 @@ export interface BalanceDeps {
 }
 
 /** The account's balance, statement and usage, for the account holder. */
-export function balanceService({
-  statements,
-  usageReports,
-}: BalanceDeps): ServiceBinding<typeof BalanceService> {
-  return bind(BalanceService, {
-    getBalance: {
-      key: "required",
-      async call(_request, { caller }) {
-        const { available, held, spentToday, spent30Days, lowBalance, ...limits } = await statements.balance(
-          caller.accountId,
-        );
-        const { tier, accountTier } = limits;
-        return {
-          balanceUsdcMicrousd: available,
-          heldUsdcMicrousd: held,
-          spentTodayUsdcMicrousd: spentToday,
-          spent30DaysUsdcMicrousd: spent30Days,
-          lowBalanceUsdcMicrousd: lowBalance,
-          low: lowBalance !== undefined && available < lowBalance,
-          ratePerMinute: tier.ratePerMinute,
-          burst: tier.burst,
-          keyLimit: MAX_ACTIVE_KEYS,
-          accountRatePerMinute: accountTier.ratePerMinute,
-          accountBurst: accountTier.burst,
-        };
-      },
+export function balanceService({ statements, usageReports }: BalanceDeps): ServiceBinding {
+  return bind(BalanceService, KEY, {
+    async getBalance(_request, { caller }) {
+      const { available, held, spentToday, spent30Days, lowBalance, ...limits } = await statements.balance(
+        caller.accountId,
+      );
+      const { tier, accountTier } = limits;
+      return {
+        balanceUsdcMicrousd: available,
+        heldUsdcMicrousd: held,
+        spentTodayUsdcMicrousd: spentToday,
+        spent30DaysUsdcMicrousd: spent30Days,
+        lowBalanceUsdcMicrousd: lowBalance,
+        low: lowBalance !== undefined && available < lowBalance,
+        ratePerMinute: tier.ratePerMinute,
+        burst: tier.burst,
+        keyLimit: MAX_ACTIVE_KEYS,
+        accountRatePerMinute: accountTier.ratePerMinute,
+        accountBurst: accountTier.burst,
+      };
     },
-    setLowBalance: {
-      key: "required",
-      async call({ lowBalanceUsdcMicrousd }, { caller }) {
-        await statements.setLowBalance(caller.accountId, lowBalanceUsdcMicrousd);
-        return {};
-      },
+    async setLowBalance({ lowBalanceUsdcMicrousd }, { caller }) {
+      await statements.setLowBalance(caller.accountId, lowBalanceUsdcMicrousd);
+      return {};
     },
-    listEntries: {
-      key: "required",
-      async call({ limit = DEFAULT_LIMIT, cursor, accountId }, { caller }) {
-        const { items, nextCursor } = await statements.entries({
-          accountId: accountIdIn(accountId, caller),
-          limit,
-          cursor,
-        });
-        return { items: items.map(entryMessage), nextCursor };
-      },
+    async listEntries({ limit = DEFAULT_LIMIT, cursor, accountId }, { caller }) {
+      const { items, nextCursor } = await statements.entries({
+        accountId: accountIdIn(accountId, caller),
+        limit,
+        cursor,
+      });
+      return { items: items.map(entryMessage), nextCursor };
     },
-    getUsage: {
-      key: "required",
-      async call(request, { caller }) {
-        const from = dateIn("from", request.from);
-        if (!from) throw invalidField("from", "must be there");
-        return usageResponse(await usageReports.usage(usageQueryOf(request, from, caller.accountId)));
-      },
+    async getUsage(request, { caller }) {
+      const from = dateIn("from", request.from);
+      if (!from) throw invalidField("from", "must be there");
+      return usageResponse(await usageReports.usage(usageQueryOf(request, from, caller.accountId)));
     },
   });
 }

@@ -1,32 +1,25 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { KeyService, type KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import type { KeyUsage } from "../../../app/accounts/api-keys.ts";
-import type { KeyStores } from "../../../app/accounts/key-groups.ts";
+import type { KeyUsage, KeyStores } from "../../../app/accounts/api-keys.ts";
 import { type KeyRules, nameOf, validateNewKey } from "../../../domain/accounts/new-key.ts";
-import { groupMessage, requestedBudget, requestedGroupChange } from "./budget-message.ts";
+import { groupMessage, requestedBudget, requestedGroupChange } from "../../budget-message.ts";
 import { keyMessage, requestedChange, requestedKey } from "./key-message.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
-/**
- * The signed-in account's API keys.
- * @param rules returns the current rules for new keys
- */
+/** The signed-in account's API keys. @param rules returns the current rules for new keys */
 export function consoleKeyService(
   { apiKeys: keys, keyGroups: groups }: KeyStores,
   rules: () => KeyRules,
-): ServiceBinding<typeof KeyService> {
-  return bind(KeyService, {
-    listKeys: {
-      key: "required",
-      async call(_request, { caller }) {
-        return { keys: (await keys.listWithUsage(caller.accountId)).map(useMessage) };
-      },
+): ServiceBinding {
+  return bind(KeyService, KEY, {
+    async listKeys(_request, { caller }) {
+      return { keys: (await keys.listWithUsage(caller.accountId)).map(useMessage) };
     },
     createKey: {
       key: "required",
       refuseBlocked: true,
-      async call(request, { caller: { accountId } }) {
+      async handle(request, { caller: { accountId } }) {
         const { key, secret } = await keys.create({
           accountId,
           ...validateNewKey(requestedKey(request), rules()),
@@ -37,21 +30,18 @@ export function consoleKeyService(
     updateKey: {
       key: "required",
       refuseBlocked: true,
-      async call({ keyId, ...wished }, { caller: { accountId } }) {
+      async handle({ keyId, ...wished }, { caller: { accountId } }) {
         const change = requestedChange(wished, rules());
         return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
       },
     },
-    listKeyGroups: {
-      key: "required",
-      async call(_request, { caller: { accountId } }) {
-        return { groups: (await groups.list(accountId)).map(groupMessage) };
-      },
+    async listKeyGroups(_request, { caller: { accountId } }) {
+      return { groups: (await groups.list(accountId)).map(groupMessage) };
     },
     createKeyGroup: {
       key: "required",
       refuseBlocked: true,
-      async call({ name, limits }, { caller: { accountId } }) {
+      async handle({ name, limits }, { caller: { accountId } }) {
         const wished = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
         return { group: groupMessage(await groups.create(wished)) };
       },
@@ -59,31 +49,25 @@ export function consoleKeyService(
     updateKeyGroup: {
       key: "required",
       refuseBlocked: true,
-      async call({ groupId, ...wished }, { caller: { accountId } }) {
+      async handle({ groupId, ...wished }, { caller: { accountId } }) {
         const change = requestedGroupChange(wished);
         return { group: groupMessage(await groups.update({ groupId, accountId, ...change })) };
       },
     },
-    deleteKeyGroup: {
-      key: "required",
-      async call({ groupId }, { caller: { accountId } }) {
-        await groups.delete(groupId, accountId);
-        return {};
-      },
+    async deleteKeyGroup({ groupId }, { caller: { accountId } }) {
+      await groups.delete(groupId, accountId);
+      return {};
     },
     rotateKey: {
       key: "required",
       refuseBlocked: true,
-      async call({ keyId, overlapSeconds }, { caller: { accountId } }) {
+      async handle({ keyId, overlapSeconds }, { caller: { accountId } }) {
         const { key, secret, oldKey } = await keys.rotate({ keyId, accountId, overlapSeconds });
         return { key: keyMessage(key), secret, oldKey: keyMessage(oldKey) };
       },
     },
-    revokeKey: {
-      key: "required",
-      async call({ keyId }, { caller: { accountId } }) {
-        return { key: keyMessage(await keys.revoke(keyId, accountId)) };
-      },
+    async revokeKey({ keyId }, { caller: { accountId } }) {
+      return { key: keyMessage(await keys.revoke(keyId, accountId)) };
     },
   });
 }

@@ -15,8 +15,8 @@ import {
   type RequestedLimits,
   validateKeyChange,
 } from "../../../domain/accounts/new-key.ts";
-import { dateIn } from "../timestamp.ts";
-import { budgetFields, requestedBudget, useMessage } from "./budget-message.ts";
+import { dateIn } from "../request-fields.ts";
+import { budgetFields, requestedBudget, useMessage } from "../../budget-message.ts";
 
 /** Returns the message of a key, without its secret. */
 export function keyMessage({ createdAt, revokedAt, limits, budgets, ...key }: ApiKey): ApiKeyMessage {
@@ -43,7 +43,6 @@ function limitsMessage({ expiresAt, perCall, tools, ...budget }: KeyLimits): Key
   });
 }
 
-/** Common members of the requests that create a key. */
 interface CreateRequest {
   readonly name: string;
   readonly scopes: readonly string[];
@@ -55,7 +54,6 @@ export function requestedKey({ limits, ...key }: CreateRequest): RequestedKey {
   return { ...key, limits: requestedLimits(limits) };
 }
 
-/** Common members of the requests that change a key. */
 interface ChangeRequest {
   readonly name?: string | undefined;
   readonly limits?: KeyLimitsMessage | undefined;
@@ -67,7 +65,6 @@ export function requestedChange({ name, limits, groupId }: ChangeRequest, rules:
   return validateKeyChange({ name, limits: requestedLimits(limits), groupId }, rules);
 }
 
-/** Limits of a request; undefined when absent. */
 export function requestedLimits(limits: KeyLimitsMessage | undefined): RequestedLimits | undefined {
   if (!limits) return undefined;
   const { expiresAt, callUsdcMicrousd: perCall, tools } = limits;

@@ -1,24 +1,20 @@
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import type { KeyStores } from "../../../app/accounts/key-groups.ts";
+import type { KeyStores } from "../../../app/accounts/api-keys.ts";
 import { type KeyRules, nameOf, validateNewKey } from "../../../domain/accounts/new-key.ts";
-import { groupMessage, requestedBudget, requestedGroupChange } from "./budget-message.ts";
+import { groupMessage, requestedBudget, requestedGroupChange } from "../../budget-message.ts";
 import { keyMessage, requestedChange, requestedKey } from "./key-message.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, OPERATOR, type ServiceBinding } from "../../endpoint.ts";
 
-/**
- * The operator's API key service.
- * @param rules returns the current rules for new keys
- */
+/** The operator's API key service. @param rules returns the current rules for new keys */
 export function keyService(
   { apiKeys: keys, keyGroups: groups }: KeyStores,
   rules: () => KeyRules,
-): ServiceBinding<typeof KeyService> {
-  return bind(KeyService, {
+): ServiceBinding {
+  return bind(KeyService, OPERATOR, {
     createKey: {
       key: "required",
-      operator: true,
       action: { name: () => "key.create", target: ({ accountId }) => accountId },
-      async call({ accountId, ...wished }) {
+      async handle({ accountId, ...wished }) {
         const { key, secret } = await keys.create({
           accountId,
           ...validateNewKey(requestedKey(wished), rules()),
@@ -28,61 +24,54 @@ export function keyService(
     },
     listKeys: {
       key: "required",
-      operator: true,
       action: "none",
-      async call({ accountId }) {
+      async handle({ accountId }) {
         return { keys: (await keys.list(accountId)).map(keyMessage) };
       },
     },
     updateKey: {
       key: "required",
-      operator: true,
       action: { name: () => "key.update", target: ({ keyId }) => keyId },
-      async call({ keyId, ...wished }) {
+      async handle({ keyId, ...wished }) {
         const change = requestedChange(wished, rules());
         return { key: keyMessage(await keys.update({ keyId, accountId: undefined, ...change })) };
       },
     },
     listKeyGroups: {
       key: "required",
-      operator: true,
       action: "none",
-      async call({ accountId }) {
+      async handle({ accountId }) {
         return { groups: (await groups.list(accountId)).map(groupMessage) };
       },
     },
     createKeyGroup: {
       key: "required",
-      operator: true,
       action: { name: () => "key-group.create", target: ({ accountId }) => accountId },
-      async call({ accountId, name, limits }) {
+      async handle({ accountId, name, limits }) {
         const wished = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
         return { group: groupMessage(await groups.create(wished)) };
       },
     },
     updateKeyGroup: {
       key: "required",
-      operator: true,
       action: { name: () => "key-group.update", target: ({ groupId }) => groupId },
-      async call({ groupId, ...wished }) {
+      async handle({ groupId, ...wished }) {
         const change = requestedGroupChange(wished);
         return { group: groupMessage(await groups.update({ groupId, accountId: undefined, ...change })) };
       },
     },
     deleteKeyGroup: {
       key: "required",
-      operator: true,
       action: { name: () => "key-group.delete", target: ({ groupId }) => groupId },
-      async call({ groupId }) {
+      async handle({ groupId }) {
         await groups.delete(groupId, undefined);
         return {};
       },
     },
     revokeKey: {
       key: "required",
-      operator: true,
       action: { name: () => "key.revoke", target: ({ keyId }) => keyId, idempotencyKey: () => "" },
-      async call({ keyId }) {
+      async handle({ keyId }) {
         return { key: keyMessage(await keys.revoke(keyId)) };
       },
     },

@@ -7,7 +7,7 @@ import {
   SessionService,
   type SignInRequest,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import type { Session, Sessions } from "../../../app/accounts/sessions.ts";
+import type { Session, Sessions } from "../../../app/accounts/authenticator.ts";
 import type { SignIn, SignInProof } from "../../../app/accounts/sign-in.ts";
 import type { Clock } from "../../../domain/core/clock.ts";
 import { ToolgateError } from "../../../domain/core/errors.ts";
@@ -17,7 +17,7 @@ import { setCookieHeader, clearCookieHeader } from "../../console-server/cookie.
 import { SignInLimits } from "../../console-server/sign-in-limits.ts";
 import type { ClientInfo } from "../../authentication.ts";
 import type { RequestContext } from "../../request-context.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 /** Characters of the User-Agent header that are stored. */
 const USER_AGENT = 200;
@@ -32,31 +32,31 @@ export interface SessionServiceDeps {
 }
 
 /** Sign-in with a wallet, and sessions. */
-export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof SessionService> {
+export function sessionService(deps: SessionServiceDeps): ServiceBinding {
   const { signIn, sessions, origin, clock, installation } = deps;
   const limits = new SignInLimits(clock);
   const demandChallenge = (context: RequestContext) => {
     origin.requireCookie();
     limits.requireChallenge(clientOf(context));
   };
-  return bind(SessionService, {
+  return bind(SessionService, KEY, {
     beginSignIn: {
       key: "none",
-      async call(_request, context) {
+      async handle(_request, context) {
         demandChallenge(context);
         return { challenge: await signIn.createChallenge() };
       },
     },
     buildSignInTransaction: {
       key: "none",
-      async call({ nonce, address }, context) {
+      async handle({ nonce, address }, context) {
         demandChallenge(context);
         return { transaction: await signIn.buildTransaction(nonce, address) };
       },
     },
     signIn: {
       key: "none",
-      async call(request, context) {
+      async handle(request, context) {
         const form = origin.requireCookie();
         const client = clientOf(context);
         const from = { address: client.address, userAgent: printable(client.userAgent) };
@@ -70,7 +70,7 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
     },
     getSession: {
       key: "optional",
-      async call(_request, { caller }) {
+      async handle(_request, { caller }) {
         if (!caller) return {};
         const session = (await sessions.list(caller.accountId)).find(
           ({ sessionId }) => sessionId === caller.keyId,
@@ -80,35 +80,26 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding<typeof 
           : {};
       },
     },
-    listSessions: {
-      key: "required",
-      async call(_request, { caller }) {
-        const all = await sessions.list(caller.accountId);
-        return { sessions: all.map((session) => sessionMessage(session, caller.keyId)) };
-      },
+    async listSessions(_request, { caller }) {
+      const all = await sessions.list(caller.accountId);
+      return { sessions: all.map((session) => sessionMessage(session, caller.keyId)) };
     },
-    revokeSession: {
-      key: "required",
-      async call({ sessionId }, { caller }) {
-        if (await sessions.end(caller.accountId, sessionId)) return {};
-        throw new ToolgateError("NOT_FOUND", "no such session");
-      },
+    async revokeSession({ sessionId }, { caller }) {
+      if (await sessions.end(caller.accountId, sessionId)) return {};
+      throw new ToolgateError("NOT_FOUND", "no such session");
     },
     signOut: {
       key: "optional",
-      async call(_request, context) {
+      async handle(_request, context) {
         if (context.caller) await sessions.end(context.caller.accountId, context.caller.keyId);
         clearCookie(context, origin);
         return {};
       },
     },
-    signOutEverywhere: {
-      key: "required",
-      async call(_request, context) {
-        const ended = await sessions.endAll(context.caller.accountId);
-        clearCookie(context, origin);
-        return { ended };
-      },
+    async signOutEverywhere(_request, context) {
+      const ended = await sessions.endAll(context.caller.accountId);
+      clearCookie(context, origin);
+      return { ended };
     },
   });
 }

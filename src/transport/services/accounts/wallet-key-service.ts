@@ -1,12 +1,11 @@
 import { WalletKeyService } from "#gen/toolgate/v1/wallet_key_service_pb.ts";
 import type { ApiKeys } from "../../../app/accounts/api-keys.ts";
-import type { SignedInWallet, WalletSignIn } from "../../../app/accounts/wallet-sign-in.ts";
+import type { SignedInWallet, WalletSignIn } from "../../../app/accounts/sign-in.ts";
 import { type KeyRules, validateNewKey } from "../../../domain/accounts/new-key.ts";
 import { ToolgateError } from "../../../domain/core/errors.ts";
 import type { RequestContext } from "../../request-context.ts";
-import { noAccount } from "../../wallets/no-account.ts";
-import { SignInRequiredError } from "../../wallets/sign-in-required.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { noAccount, SignInRequiredError } from "../../wallets/sign-in-required.ts";
+import { bind, WALLET, type ServiceBinding } from "../../endpoint.ts";
 import { keyMessage, requestedChange, requestedLimits } from "./key-message.ts";
 
 export interface WalletKeyServiceOptions {
@@ -19,46 +18,33 @@ export interface WalletKeyServiceOptions {
 const PATH = "/v1/keys";
 
 /** The API keys of a wallet's account. @param options undefined: X402_KEYLESS is off */
-export function walletKeyService(
-  options: WalletKeyServiceOptions | undefined,
-): ServiceBinding<typeof WalletKeyService> {
-  return bind(WalletKeyService, {
-    listWalletKeys: {
-      key: "wallet",
-      async call(_request, context) {
-        const { keys, signedIn } = signedInWith(options, context, PATH);
-        const listed = signedIn.caller ? await keys.list(signedIn.caller.accountId) : [];
-        return { keys: listed.map(keyMessage) };
-      },
+export function walletKeyService(options: WalletKeyServiceOptions | undefined): ServiceBinding {
+  return bind(WalletKeyService, WALLET, {
+    async listWalletKeys(_request, context) {
+      const { keys, signedIn } = signedInWith(options, context, "GET", PATH);
+      await signedIn.read(PATH);
+      const listed = signedIn.caller ? await keys.list(signedIn.caller.accountId) : [];
+      return { keys: listed.map(keyMessage) };
     },
-    createWalletKey: {
-      key: "wallet",
-      async call({ name, limits }, context) {
-        const { keys, rules, signedIn } = signedInWith(options, context, PATH);
-        const wished = validateNewKey({ name, scopes: [], limits: requestedLimits(limits) }, rules());
-        const accountId = await use(signedIn, PATH);
-        const { key, secret } = await keys.create({ accountId, ...wished });
-        return { key: keyMessage(key), secret };
-      },
+    async createWalletKey({ name, limits }, context) {
+      const { keys, rules, signedIn } = signedInWith(options, context, "POST", PATH);
+      const wished = validateNewKey({ name, scopes: [], limits: requestedLimits(limits) }, rules());
+      const accountId = await use(signedIn, "POST", PATH);
+      const { key, secret } = await keys.create({ accountId, ...wished });
+      return { key: keyMessage(key), secret };
     },
-    updateWalletKey: {
-      key: "wallet",
-      async call({ keyId, ...wished }, context) {
-        const path = `${PATH}/${encodeURIComponent(keyId)}`;
-        const { keys, rules, signedIn } = signedInWith(options, context, path);
-        const change = requestedChange(wished, rules());
-        const accountId = await use(signedIn, path);
-        return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
-      },
+    async updateWalletKey({ keyId, ...wished }, context) {
+      const path = `${PATH}/${encodeURIComponent(keyId)}`;
+      const { keys, rules, signedIn } = signedInWith(options, context, "PATCH", path);
+      const change = requestedChange(wished, rules());
+      const accountId = await use(signedIn, "PATCH", path);
+      return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
     },
-    revokeWalletKey: {
-      key: "wallet",
-      async call({ keyId }, context) {
-        const path = `${PATH}/${encodeURIComponent(keyId)}`;
-        const { keys, signedIn } = signedInWith(options, context, path);
-        const accountId = await use(signedIn, path);
-        return { key: keyMessage(await keys.revoke(keyId, accountId)) };
-      },
+    async revokeWalletKey({ keyId }, context) {
+      const path = `${PATH}/${encodeURIComponent(keyId)}`;
+      const { keys, signedIn } = signedInWith(options, context, "DELETE", path);
+      const accountId = await use(signedIn, "DELETE", path);
+      return { key: keyMessage(await keys.revoke(keyId, accountId)) };
     },
   });
 }
@@ -67,17 +53,18 @@ export function walletKeyService(
 function signedInWith(
   options: WalletKeyServiceOptions | undefined,
   { client }: RequestContext,
+  method: string,
   path: string,
 ): WalletKeyServiceOptions & { signedIn: SignedInWallet } {
   if (!options) throw new ToolgateError("NOT_FOUND", "sign-ins by wallet are off (X402_KEYLESS)");
-  if (!client?.signIn) throw new SignInRequiredError(options.signIn, path);
+  if (!client?.signIn) throw new SignInRequiredError(options.signIn, method, path);
   return { ...options, signedIn: client.signIn };
 }
 
 /** Consumes the sign-in. @returns the account @throws ToolgateError FORBIDDEN without one; UNAUTHORIZED */
-async function use(signedIn: SignedInWallet, path: string): Promise<string> {
+async function use(signedIn: SignedInWallet, method: string, path: string): Promise<string> {
   const { wallet, caller } = signedIn;
   if (!caller) throw noAccount(wallet);
-  await signedIn.use(path);
+  await signedIn.use(method, path);
   return caller.accountId;
 }

@@ -12,17 +12,16 @@ import type {
   HistoryFilter,
   Receipts,
   Runs,
+  OwnRecord,
+  OwnRecords,
 } from "../../../app/calls/history.ts";
-import type { OwnRecord, OwnRecords } from "../../../app/calls/own-records.ts";
-import type * as domain from "../../../domain/calls/run.ts";
+import type * as domain from "../../../domain/calls/receipt.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
-import { accountIdIn, keyIdIn } from "../key-id.ts";
-import { dateIn } from "../timestamp.ts";
+import { accountIdIn, keyIdIn, modelIn, toolIn, dateIn } from "../request-fields.ts";
 import { found, pageQuery, statusIn } from "../page.ts";
 import { RECEIPT_STATUS, receiptMessage } from "./receipt-message.ts";
 import { RUN_STATUS, runMessage } from "./run-message.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
-import { modelIn, toolIn } from "../tool-name.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 export interface HistoryDeps {
   readonly receipts: Receipts;
@@ -32,12 +31,7 @@ export interface HistoryDeps {
 }
 
 /** Receipts and runs, for the account holder and for operators. */
-export function historyService({
-  receipts,
-  runs,
-  history,
-  ownRecords,
-}: HistoryDeps): ServiceBinding<typeof HistoryService> {
+export function historyService({ receipts, runs, history, ownRecords }: HistoryDeps): ServiceBinding {
   /** Key and outcome of each item, in order. */
   const callsOf = async (accountId: string, items: readonly { runId: string }[]) => {
     const calls = await history.callsOf(
@@ -46,58 +40,43 @@ export function historyService({
     );
     return items.map(({ runId }) => infoMessage(calls.get(runId)));
   };
-  return bind(HistoryService, {
-    listReceipts: {
-      key: "required",
-      async call(request, { caller }) {
-        const accountId = accountIdIn(request.accountId, caller);
-        const query = pageQuery(accountId, request, RECEIPT_STATUS);
-        const { items, nextCursor } = await receipts.list({ ...query, filter: filterOf(request.filter) });
-        return { items: items.map(receiptMessage), nextCursor, calls: await callsOf(accountId, items) };
-      },
+  return bind(HistoryService, KEY, {
+    async listReceipts(request, { caller }) {
+      const accountId = accountIdIn(request.accountId, caller);
+      const query = pageQuery(accountId, request, RECEIPT_STATUS);
+      const { items, nextCursor } = await receipts.list({ ...query, filter: filterOf(request.filter) });
+      return { items: items.map(receiptMessage), nextCursor, calls: await callsOf(accountId, items) };
     },
-    getReceipt: {
-      key: "required",
-      async call({ receiptId, accountId }, { caller }) {
-        const { receipt, run, payment, ...call } = found(
-          await history.ofReceipt(accountIdIn(accountId, caller), receiptId),
-          "receipt",
-        );
-        return {
-          receipt: receiptMessage(receipt),
-          run: runMessage(run),
-          ...infoMessage(call),
-          payment: payment && paymentOf(payment),
-        };
-      },
+    async getReceipt({ receiptId, accountId }, { caller }) {
+      const { receipt, run, payment, ...call } = found(
+        await history.ofReceipt(accountIdIn(accountId, caller), receiptId),
+        "receipt",
+      );
+      return {
+        receipt: receiptMessage(receipt),
+        run: runMessage(run),
+        ...infoMessage(call),
+        payment: payment && paymentOf(payment),
+      };
     },
-    listRuns: {
-      key: "required",
-      async call(request, { caller }) {
-        const accountId = accountIdIn(request.accountId, caller);
-        const query = pageQuery(accountId, request, RUN_STATUS);
-        const { items, nextCursor } = await runs.list({ ...query, filter: filterOf(request.filter) });
-        return { items: items.map(runMessage), nextCursor, calls: await callsOf(accountId, items) };
-      },
+    async listRuns(request, { caller }) {
+      const accountId = accountIdIn(request.accountId, caller);
+      const query = pageQuery(accountId, request, RUN_STATUS);
+      const { items, nextCursor } = await runs.list({ ...query, filter: filterOf(request.filter) });
+      return { items: items.map(runMessage), nextCursor, calls: await callsOf(accountId, items) };
     },
-    getRun: {
-      key: "required",
-      async call({ runId, accountId }, { caller }) {
-        const readId = accountIdIn(accountId, caller);
-        const { run, idempotencyKey, result, ...call } = found(await history.ofRun(readId, runId), "run");
-        return {
-          run: runMessage(run),
-          ...infoMessage(call),
-          // Results are the customer's data.
-          ...(readId === caller.accountId && { idempotencyKey, result }),
-        };
-      },
+    async getRun({ runId, accountId }, { caller }) {
+      const readId = accountIdIn(accountId, caller);
+      const { run, idempotencyKey, result, ...call } = found(await history.ofRun(readId, runId), "run");
+      return {
+        run: runMessage(run),
+        ...infoMessage(call),
+        // Results are the customer's data.
+        ...(readId === caller.accountId && { idempotencyKey, result }),
+      };
     },
-    findRecords: {
-      key: "required",
-      async call({ id }, { caller }) {
-        return { records: (await ownRecords.find(caller.accountId, id)).map(recordMessage) };
-      },
+    async findRecords({ id }, { caller }) {
+      return { records: (await ownRecords.find(caller.accountId, id)).map(recordMessage) };
     },
   });
 }

@@ -2,7 +2,6 @@ import type { RequestRecord } from "../../../app/operations/request-record.ts";
 import type { Receipt } from "../../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../../domain/core/json.ts";
 
-/** Notes the result of a tool call and what it cost. */
 export function noteResult(
   record: RequestRecord | undefined,
   result: JsonObject,

@@ -8,17 +8,19 @@ import {
   PaymentRetrySchema,
 } from "#gen/toolgate/v1/payment_pb.ts";
 import type { Quote as QuoteMessage } from "#gen/toolgate/v1/quote_pb.ts";
-import type { PaymentInstructions as OfferedMethod } from "../../../app/payments/payment-method.ts";
-import type { PaymentMethods } from "../../../app/payments/payment-methods.ts";
-import type { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
+import type {
+  PaymentInstructions as OfferedMethod,
+  PaymentMethods,
+} from "../../../app/payments/payment-methods.ts";
+import type { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { memoFormats, type Memo } from "../../../domain/payments/memo.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
-import { ASSET, NETWORK } from "../../../domain/payments/body-proof.ts";
+import { ASSET } from "../../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../../domain/payments/payment-id.ts";
 import { stepIdOf, type Quote } from "../../../domain/payments/quote.ts";
 
 /** How this installation is paid. Addresses are base58. */
 export interface PaymentConfig {
-  /** The treasury's USDC token account. */
   readonly payTo: string;
   readonly usdcMint: string;
   readonly memoPrefix: string;
@@ -26,15 +28,12 @@ export interface PaymentConfig {
 
 const PAYMENT_SIGNATURE_FORMAT = "base64 of an x402 PaymentPayload (version 2) for an entry of `accepts`";
 
-/** The parts that all 402 responses share. */
 interface FixedParts {
   readonly paymentInstructions: PaymentInstructions;
   readonly retry: PaymentRetry;
 }
 
-/**
- * Builds 402 responses (specification 2.3). Shared parts are built once; a literal costs a tenth of `create`.
- */
+/** Builds 402 responses (specification 2.3). Shared parts are built once, as literals: 10x faster. */
 export class PaymentRequiredMessages {
   readonly #config: PaymentConfig;
   readonly #payments: Pick<PaymentMethods, "instructions">;
@@ -46,7 +45,6 @@ export class PaymentRequiredMessages {
     this.#payments = payments;
   }
 
-  /** Returns the 402 message with the given memo form. */
   message(
     { tool, quote, message }: PaymentRequiredError,
     requestId: string,
@@ -122,7 +120,7 @@ function instructions(
 ): PaymentInstructions {
   const sponsor = offered.find((method) => method.sponsor)?.sponsor;
   return create(PaymentInstructionsSchema, {
-    network: NETWORK,
+    network: SOLANA,
     asset: ASSET,
     payTo,
     destination: payTo,

@@ -21,7 +21,6 @@ export function receiptMessage(receipt: domain.Receipt): ReceiptMessage {
   });
 }
 
-/** Enum values by name. */
 export const RECEIPT_STATUS: Readonly<Record<domain.ReceiptStatus, ReceiptStatus>> = {
   final: ReceiptStatus.FINAL,
   refunded: ReceiptStatus.REFUNDED,

@@ -9,63 +9,46 @@ import type {
   ListedRequest,
   RequestLogQueries,
   RequestOutcome as Outcome,
-} from "../../../app/operations/request-log-queries.ts";
-import type { RequestBody } from "../../../app/operations/request-bodies.ts";
-import type { RequestBodies as Bodies } from "../../../domain/accounts/request-log.ts";
+  RequestBody,
+} from "../../../app/operations/account-requests.ts";
+import type { RequestBodies as Bodies } from "../../../domain/accounts/caller.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
-import { accountIdIn, keyIdIn } from "../key-id.ts";
+import { accountIdIn, keyIdIn, toolIn, dateIn } from "../request-fields.ts";
 import { DEFAULT_LIMIT, found, statusIn } from "../page.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
-import { dateIn } from "../timestamp.ts";
-import { toolIn } from "../tool-name.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 /** The request log, for the account holder; operators see no params and results. */
-export function requestLogService(requests: RequestLogQueries): ServiceBinding<typeof RequestLogService> {
-  return bind(RequestLogService, {
-    listRequests: {
-      key: "required",
-      async call({ limit = DEFAULT_LIMIT, cursor, filter, accountId }, { caller }) {
-        const { items, nextCursor } = await requests.list({
-          accountId: accountIdIn(accountId, caller),
-          limit,
-          cursor,
-          ...conditionsOf(filter),
-        });
-        return { items: items.map(requestMessage), nextCursor };
-      },
+export function requestLogService(requests: RequestLogQueries): ServiceBinding {
+  return bind(RequestLogService, KEY, {
+    async listRequests({ limit = DEFAULT_LIMIT, cursor, filter, accountId }, { caller }) {
+      const { items, nextCursor } = await requests.list({
+        accountId: accountIdIn(accountId, caller),
+        limit,
+        cursor,
+        ...conditionsOf(filter),
+      });
+      return { items: items.map(requestMessage), nextCursor };
     },
-    getRequest: {
-      key: "required",
-      async call({ id, accountId }, { caller }) {
-        const readId = accountIdIn(accountId, caller);
-        const { body, ...request } = found(await requests.find(readId, id), "request");
-        return {
-          request: requestMessage(request),
-          // Params and results are the customer's data.
-          ...(readId === caller.accountId && body && bodyMessage(body)),
-        };
-      },
+    async getRequest({ id, accountId }, { caller }) {
+      const readId = accountIdIn(accountId, caller);
+      const { body, ...request } = found(await requests.find(readId, id), "request");
+      return {
+        request: requestMessage(request),
+        // Params and results are the customer's data.
+        ...(readId === caller.accountId && body && bodyMessage(body)),
+      };
     },
-    deleteRequests: {
-      key: "required",
-      async call({ id }, { caller }) {
-        return { deleted: await requests.delete(caller.accountId, id === "" ? undefined : id) };
-      },
+    async deleteRequests({ id }, { caller }) {
+      return { deleted: await requests.delete(caller.accountId, id === "" ? undefined : id) };
     },
-    getRequestLogSettings: {
-      key: "required",
-      async call(_request, { caller }) {
-        const { bodies, hours } = await requests.settings(caller.accountId);
-        return { bodies: BODIES[bodies], hours };
-      },
+    async getRequestLogSettings(_request, { caller }) {
+      const { bodies, hours } = await requests.settings(caller.accountId);
+      return { bodies: BODIES[bodies], hours };
     },
-    setRequestLogSettings: {
-      key: "required",
-      async call({ bodies, hours }, { caller }) {
-        const stored = statusIn("bodies", bodies, BODIES) ?? "none";
-        await requests.setSettings(caller.accountId, { bodies: stored, hours });
-        return {};
-      },
+    async setRequestLogSettings({ bodies, hours }, { caller }) {
+      const stored = statusIn("bodies", bodies, BODIES) ?? "none";
+      await requests.setSettings(caller.accountId, { bodies: stored, hours });
+      return {};
     },
   });
 }

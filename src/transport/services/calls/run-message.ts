@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Run as RunMessage, RunSchema, RunStatus } from "#gen/toolgate/v1/run_pb.ts";
-import type * as domain from "../../../domain/calls/run.ts";
+import type * as domain from "../../../domain/calls/receipt.ts";
 
 /** Returns the run message (specification 2.6). */
 export function runMessage(run: domain.Run): RunMessage {
@@ -21,7 +21,6 @@ export function runMessage(run: domain.Run): RunMessage {
   });
 }
 
-/** Enum values by name. */
 export const RUN_STATUS: Readonly<Record<domain.RunStatus, RunStatus>> = {
   active: RunStatus.ACTIVE,
   completed: RunStatus.COMPLETED,

@@ -2,12 +2,14 @@ import { create } from "@bufbuild/protobuf";
 import type { PaymentProof } from "#gen/toolgate/v1/payment_pb.ts";
 import { type Tool as ToolMessage, ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { callTool, type CallToolDeps, type ToolCallResult } from "../../../app/calls/call-tool.ts";
+import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
+import type { ToolCallResult } from "../../../app/calls/run-and-capture.ts";
 import type { CallContext, StartPayment } from "../../../domain/calls/call-context.ts";
-import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
+import { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { priceCall } from "../../../app/calls/price-call.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
-import { ASSET, NETWORK } from "../../../domain/payments/body-proof.ts";
+import { ASSET } from "../../../domain/payments/body-proof.ts";
+import { SOLANA } from "../../../domain/payments/payment-id.ts";
 import type { BodyProof, ProofCarriers } from "../../../domain/payments/proof.ts";
 import type { ListedTool } from "../../../domain/tools/tool.ts";
 import { DetailedError } from "../../error-details.ts";
@@ -15,13 +17,12 @@ import type { KeyedContext, RequestContext } from "../../request-context.ts";
 import type { X402Offers } from "../../x402/offers.ts";
 import { SharedMessage } from "../../shared-message.ts";
 import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../../x402/settlement.ts";
-import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { idempotencyKeyOf } from "../request-fields.ts";
 import type { PaymentRequiredMessages } from "./payment-required-message.ts";
 import { noteResult } from "./note-result.ts";
 import { receiptMessage } from "./receipt-message.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
-/** The two forms of 402 responses. */
 export interface OfferForms {
   readonly offers: X402Offers;
   readonly messages: PaymentRequiredMessages;
@@ -32,69 +33,63 @@ export function toolService(
   deps: CallToolDeps,
   { offers, messages }: OfferForms,
   version: string,
-): ServiceBinding<typeof ToolService> {
+): ServiceBinding {
   const capabilities = new SharedMessage((listed: readonly ListedTool[]) =>
     create(GetCapabilitiesResponseSchema, {
       tools: listed.map(toolMessage),
       version,
-      network: NETWORK,
+      network: SOLANA,
       asset: ASSET,
     }),
   );
-  return bind(ToolService, {
-    callTool: {
-      key: "required",
-      call(request, context) {
-        const { tool, params = {}, paymentProof } = request;
-        if (context.record) context.record.params = params;
-        const idempotencyKey = idempotencyKeyOf(request.idempotencyKey, context.idempotencyKey);
-        const { xPayment, paymentSignature, metaPayment, path, requestId, memoForm } = context;
-        const proof = {
-          xPayment,
-          paymentSignature,
-          metaPayment,
-          paymentProof: paymentProof && bodyProof(paymentProof),
-        };
-        const notify = reportOnce(context);
-        const succeeded = ({ result, receipt }: ToolCallResult) => {
-          noteResult(context.record, result, receipt);
-          notify(settlementOfSuccess(proof, receipt));
-          return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
-        };
-        const failed = async (error: unknown) => {
-          if (!(error instanceof PaymentRequiredError)) {
-            notify(settlementOfFailure(proof, error));
-            throw error;
-          }
-          const offer = await offers.offer(error, path);
-          throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
-        };
-        try {
-          const toolCall = { tool, params, form: context.form, ...proof, idempotencyKey };
-          const called = callTool(deps, toolCall, callContext(context, proof, notify));
-          return called instanceof Promise ? called.then(succeeded).catch(failed) : succeeded(called);
-        } catch (error) {
-          return failed(error);
+  return bind(ToolService, KEY, {
+    callTool(request, context) {
+      const { tool, params = {}, paymentProof } = request;
+      if (context.record) context.record.params = params;
+      const idempotencyKey = idempotencyKeyOf(request.idempotencyKey, context.idempotencyKey);
+      const { xPayment, paymentSignature, metaPayment, path, requestId, memoForm } = context;
+      const proof = {
+        xPayment,
+        paymentSignature,
+        metaPayment,
+        paymentProof: paymentProof && bodyProof(paymentProof),
+      };
+      const notify = reportOnce(context);
+      const succeeded = ({ result, receipt }: ToolCallResult) => {
+        noteResult(context.record, result, receipt);
+        notify(settlementOfSuccess(proof, receipt));
+        return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
+      };
+      const failed = async (error: unknown) => {
+        if (!(error instanceof PaymentRequiredError)) {
+          notify(settlementOfFailure(proof, error));
+          throw error;
         }
-      },
+        const offer = await offers.offer(error, path);
+        throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
+      };
+      try {
+        const toolCall = { tool, params, form: context.form, ...proof, idempotencyKey };
+        const called = callTool(deps, toolCall, callContext(context, proof, notify));
+        return called instanceof Promise ? called.then(succeeded).catch(failed) : succeeded(called);
+      } catch (error) {
+        return failed(error);
+      }
     },
-    getPrice: {
-      key: "required",
-      async call({ tool, params = {} }, { caller }) {
-        const { price, metered, balance, missing } = await priceCall(deps, { tool, params }, caller);
-        return {
-          tool,
-          priceUsdcMicrousd: price,
-          priceDisplay: displayUsd(price),
-          balanceUsdcMicrousd: balance,
-          missingUsdcMicrousd: missing,
-          metered,
-        };
-      },
+    async getPrice({ tool, params = {} }, { caller }) {
+      const { price, metered, balance, missing } = await priceCall(deps, { tool, params }, caller);
+      return {
+        tool,
+        priceUsdcMicrousd: price,
+        priceDisplay: displayUsd(price),
+        balanceUsdcMicrousd: balance,
+        missingUsdcMicrousd: missing,
+        metered,
+      };
     },
     getCapabilities: {
       key: "optional",
-      async call() {
+      async handle() {
         return capabilities.of(deps.catalogue.listed());
       },
     },

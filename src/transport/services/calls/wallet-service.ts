@@ -1,19 +1,19 @@
 import { WalletService } from "#gen/toolgate/v1/wallet_service_pb.ts";
-import type { WalletSignIn } from "../../../app/accounts/wallet-sign-in.ts";
+import type { WalletSignIn } from "../../../app/accounts/sign-in.ts";
 import { callByWallet, type WalletCallDeps } from "../../../app/calls/call-by-wallet.ts";
-import { PaymentRequiredError } from "../../../app/calls/payment-required-error.ts";
+import { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { DetailedError } from "../../error-details.ts";
 import type { RequestContext } from "../../request-context.ts";
-import { signInExtension } from "../../wallets/sign-in-extension.ts";
+import { signInExtension } from "../../wallets/sign-in-required.ts";
 import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
 import type { OfferReceipts } from "../../x402/offer-receipt.ts";
 import type { X402Offers } from "../../x402/offers.ts";
 import type { SoldTools } from "../../x402/sold-tools.ts";
 import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
-import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { bind, WALLET, type ServiceBinding } from "../../endpoint.ts";
+import { idempotencyKeyOf } from "../request-fields.ts";
 import type { PaymentRequiredMessages } from "./payment-required-message.ts";
 import { noteResult } from "./note-result.ts";
 import { receiptMessage } from "./receipt-message.ts";
@@ -29,39 +29,34 @@ export interface WalletServiceOptions {
 }
 
 /** Sells calls to wallets. @param options undefined: X402_KEYLESS is off */
-export function walletService(
-  options: WalletServiceOptions | undefined,
-): ServiceBinding<typeof WalletService> {
-  return bind(WalletService, {
-    buyTool: {
-      key: "wallet",
-      async call({ tool, params = {} }, context) {
-        if (context.record) context.record.params = params;
-        if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
-        if (context.xPayment !== undefined)
-          throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
-        const { paymentSignature, requestId, signal } = context;
-        const caller = paymentSignature === undefined ? context.caller : undefined;
-        if (caller) await context.client?.signIn?.use(pathOf(tool));
-        const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
-        const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
-        try {
-          const { result, receipt, payer } = await callByWallet(
-            options.deps,
-            { tool, params, ...proof, idempotencyKey },
-            { caller, requestId, signal, record: context.record },
-          );
-          noteResult(context.record, result, receipt);
-          if (receipt && context.client) options.unpaid.paid(context.client);
-          const extensions = receipt && payer && options.signed.bought(pathOf(tool), payer, receipt);
-          notify(context, settlementOfSuccess(proof, receipt, extensions || undefined));
-          return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
-        } catch (error) {
-          if (error instanceof PaymentRequiredError) throw await offered(options, error, requestId);
-          notify(context, settlementOfFailure(proof, error));
-          throw error;
-        }
-      },
+export function walletService(options: WalletServiceOptions | undefined): ServiceBinding {
+  return bind(WalletService, WALLET, {
+    async buyTool({ tool, params = {} }, context) {
+      if (context.record) context.record.params = params;
+      if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
+      if (context.xPayment !== undefined)
+        throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
+      const { paymentSignature, requestId, signal } = context;
+      const caller = paymentSignature === undefined ? context.caller : undefined;
+      if (caller) await context.client?.signIn?.use("POST", pathOf(tool));
+      const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
+      const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
+      try {
+        const { result, receipt, payer } = await callByWallet(
+          options.deps,
+          { tool, params, ...proof, idempotencyKey },
+          { caller, requestId, signal, record: context.record },
+        );
+        noteResult(context.record, result, receipt);
+        if (receipt && context.client) options.unpaid.paid(context.client);
+        const extensions = receipt && payer && options.signed.bought(pathOf(tool), payer, receipt);
+        notify(context, settlementOfSuccess(proof, receipt, extensions || undefined));
+        return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
+      } catch (error) {
+        if (error instanceof PaymentRequiredError) throw await offered(options, error, requestId);
+        notify(context, settlementOfFailure(proof, error));
+        throw error;
+      }
     },
   });
 }
@@ -83,7 +78,7 @@ async function offered(
   const { tool, quote } = error;
   const path = pathOf(tool);
   const offerToken = deps.quotes.offerToken(quote);
-  const extensions = signInExtension(signIn.challenge(path));
+  const extensions = signInExtension(signIn.challenge("POST", path));
   const offer = await offers.offer(error, path, { offerToken, sold: sold.byName().get(tool), extensions });
   if (offer) return DetailedError.paymentRequired(error, messages.forWallet(error, requestId), offer);
   return new ToolgateError(

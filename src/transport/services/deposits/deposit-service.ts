@@ -12,7 +12,7 @@ import type * as domain from "../../../domain/deposits/deposit.ts";
 import { depositMemo } from "../../../domain/payments/memo.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { solanaPayUrl } from "../../../domain/deposits/solana-pay.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 const DEFAULT_LIMIT = 20;
 
@@ -29,53 +29,36 @@ export interface DepositServiceDeps {
   readonly memoPrefix: string;
 }
 
-/** The signed-in account's deposits. */
-export function depositService(deps: DepositServiceDeps): ServiceBinding<typeof DepositService> {
+export function depositService(deps: DepositServiceDeps): ServiceBinding {
   const { deposits } = deps;
-  return bind(DepositService, {
+  return bind(DepositService, KEY, {
     createDeposit: {
       key: "required",
       refuseBlocked: true,
-      async call({ amountUsdcMicrousd }, { caller }) {
-        return { deposit: depositMessage(deps, await deposits.create(caller.accountId, amountUsdcMicrousd)) };
+      async handle({ amountUsdcMicrousd }, { caller }) {
+        return {
+          deposit: depositMessage(deps, await deposits.create(caller.accountId, amountUsdcMicrousd)),
+        };
       },
     },
-    getDeposit: {
-      key: "required",
-      async call({ depositId }, { caller, signal }) {
-        return { deposit: depositMessage(deps, await deposits.get(caller.accountId, depositId, signal)) };
-      },
+    async getDeposit({ depositId }, { caller, signal }) {
+      return { deposit: depositMessage(deps, await deposits.get(caller.accountId, depositId, signal)) };
     },
-    listDeposits: {
-      key: "required",
-      async call({ limit = DEFAULT_LIMIT, cursor }, { caller: { accountId } }) {
-        const { items, nextCursor } = await deposits.list({ accountId, limit, cursor });
-        return { items: items.map((status) => depositMessage(deps, status)), nextCursor };
-      },
+    async listDeposits({ limit = DEFAULT_LIMIT, cursor }, { caller: { accountId } }) {
+      const { items, nextCursor } = await deposits.list({ accountId, limit, cursor });
+      return { items: items.map((status) => depositMessage(deps, status)), nextCursor };
     },
-    cancelDeposit: {
-      key: "required",
-      async call({ depositId }, { caller, signal }) {
-        return { deposit: depositMessage(deps, await deposits.cancel(caller.accountId, depositId, signal)) };
-      },
+    async cancelDeposit({ depositId }, { caller, signal }) {
+      return { deposit: depositMessage(deps, await deposits.cancel(caller.accountId, depositId, signal)) };
     },
-    buildDepositTransaction: {
-      key: "required",
-      async call({ depositId, payer }, { caller, signal }) {
-        return { transaction: await deposits.buildDeposit(caller.accountId, { depositId, payer }, signal) };
-      },
+    async buildDepositTransaction({ depositId, payer }, { caller, signal }) {
+      return { transaction: await deposits.buildDeposit(caller.accountId, { depositId, payer }, signal) };
     },
-    buildQuoteTransaction: {
-      key: "required",
-      async call({ quoteId, payer }, { caller, signal }) {
-        return { transaction: await deposits.buildQuote(caller.accountId, { quoteId, payer }, signal) };
-      },
+    async buildQuoteTransaction({ quoteId, payer }, { caller, signal }) {
+      return { transaction: await deposits.buildQuote(caller.accountId, { quoteId, payer }, signal) };
     },
-    sendTransaction: {
-      key: "required",
-      async call({ transaction, depositId }, { caller, signal }) {
-        return { txSignature: await deposits.send(caller.accountId, { transaction, depositId }, signal) };
-      },
+    async sendTransaction({ transaction, depositId }, { caller, signal }) {
+      return { txSignature: await deposits.send(caller.accountId, { transaction, depositId }, signal) };
     },
   });
 }

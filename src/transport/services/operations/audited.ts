@@ -2,7 +2,6 @@ import {
   toJson,
   type DescMessage,
   type DescMethod,
-  type DescService,
   type Message,
   type MessageShape,
 } from "@bufbuild/protobuf";
@@ -15,22 +14,15 @@ import {
 import type { Caller } from "../../../domain/accounts/caller.ts";
 import { isJsonObject } from "../../../domain/core/json.ts";
 import type { KeyedContext } from "../../request-context.ts";
-import type { AuditedAction, Endpoint, ServiceBinding } from "../service-impl.ts";
+import type { AuditedAction, Endpoint, ServiceBinding } from "../../endpoint.ts";
 
-/**
- * Wraps a service so that each change by an operator is logged before it runs.
- * @throws Error for a changing method without an action
- */
-export function audited<S extends DescService>(
-  binding: ServiceBinding<S>,
-  deps: RecordedActionDeps,
-): ServiceBinding<S> {
-  const { service, endpoints } = binding;
-  const entries = Object.entries<Endpoint>(endpoints).map(([name, endpoint]): [string, Endpoint] => {
+/** Logs each change by an operator before it runs. @throws Error for a changing method without an action */
+export function audited({ service, endpoints }: ServiceBinding, deps: RecordedActionDeps): ServiceBinding {
+  const entries = Object.entries(endpoints).map(([name, endpoint]): [string, Endpoint] => {
     const method = service.method[name];
     return [name, method ? auditedEndpoint(method, endpoint, deps) : endpoint];
   });
-  return { service, endpoints: { ...endpoints, ...Object.fromEntries(entries) } };
+  return { service, endpoints: Object.fromEntries(entries) };
 }
 
 function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: RecordedActionDeps): Endpoint {
@@ -40,9 +32,9 @@ function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: RecordedA
   if (action === undefined) throw new Error(`${method.toString()} has no action for the operator log`);
   return {
     ...endpoint,
-    call: (request: Message, context: KeyedContext) =>
+    handle: (request: Message, context: KeyedContext) =>
       recordedAction(deps, actionOf(method.input, action, request, context.caller), async () =>
-        endpoint.call(request, context),
+        endpoint.handle(request, context),
       ),
   };
 }

@@ -5,13 +5,16 @@ import {
   ConfigVersionSchema,
   type OperationsService,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
-import type { ConfigAdmin, ConfigApplication } from "../../../app/operations/config-admin.ts";
-import type { ConfigVersion } from "../../../app/operations/config-versions.ts";
+import type {
+  ConfigAdmin,
+  ConfigApplication,
+  ConfigVersion,
+} from "../../../app/operations/config-versions.ts";
 import type { ConfigChange } from "../../../domain/operations/config-changes.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
-import type { Service } from "../service-impl.ts";
+import type { Methods } from "../../endpoint.ts";
 
 type ConfigMethod =
   | "validateConfig"
@@ -23,58 +26,32 @@ type ConfigMethod =
   | "rollBackConfig";
 
 /** The methods of the operations service that read and change the configuration. */
-export function configEndpoints(admin: ConfigAdmin): Pick<Service<typeof OperationsService>, ConfigMethod> {
-  return { ...readingEndpoints(admin), ...changingEndpoints(admin) };
-}
-
-function readingEndpoints(
-  admin: ConfigAdmin,
-): Omit<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig" | "tryTool"> {
+export function configEndpoints(admin: ConfigAdmin): Pick<Methods<typeof OperationsService>, ConfigMethod> {
   return {
-    validateConfig: {
-      key: "required",
-      operator: true,
-      async call({ document }) {
-        const { problems, warnings } = await admin.validate(document);
-        return { problems: [...problems], warnings: [...warnings] };
-      },
+    async validateConfig({ document }) {
+      const { problems, warnings } = await admin.validate(document);
+      return { problems: [...problems], warnings: [...warnings] };
     },
-    planConfig: {
-      key: "required",
-      operator: true,
-      async call({ document }) {
-        const { version, changes, warnings } = await admin.plan(document);
-        return { version, changes: changes.map(changeMessage), warnings: [...warnings] };
-      },
+    async planConfig({ document }) {
+      const { version, changes, warnings } = await admin.plan(document);
+      return { version, changes: changes.map(changeMessage), warnings: [...warnings] };
     },
-    listConfigVersions: {
-      key: "required",
-      operator: true,
-      async call({ limit = DEFAULT_LIMIT, cursor }) {
-        const { items, nextCursor } = await admin.list({ limit, cursor });
-        return { items: items.map(versionMessage), nextCursor };
-      },
+    async listConfigVersions({ limit = DEFAULT_LIMIT, cursor }) {
+      const { items, nextCursor } = await admin.list({ limit, cursor });
+      return { items: items.map(versionMessage), nextCursor };
     },
-    getConfigVersion: {
-      key: "required",
-      operator: true,
-      async call({ version }) {
-        const found = await admin.show(version);
-        return { version: versionMessage(found), document: found.document };
-      },
+    async getConfigVersion({ version }) {
+      const found = await admin.show(version);
+      return { version: versionMessage(found), document: found.document };
     },
-  };
-}
-
-function changingEndpoints(
-  admin: ConfigAdmin,
-): Pick<ReturnType<typeof configEndpoints>, "applyConfig" | "rollBackConfig" | "tryTool"> {
-  return {
     tryTool: {
       key: "required",
-      operator: true,
-      action: { name: () => "tools.try", target: ({ tool }) => tool, details: ({ tool }) => ({ tool }) },
-      async call({ document, tool, params }, { signal }) {
+      action: {
+        name: () => "tools.try",
+        target: ({ tool }) => tool,
+        details: ({ document, tool }) => admin.trialDetails(document, tool),
+      },
+      async handle({ document, tool, params }, { signal }) {
         const tried = await admin.tryTool(document, { tool, params: paramsIn(params) }, signal);
         return {
           priceUsdcMicrousd: tried.price,
@@ -85,22 +62,20 @@ function changingEndpoints(
     },
     applyConfig: {
       key: "required",
-      operator: true,
       action: { name: () => "config.apply", target: targetOf, details: detailsOf },
-      async call({ document, expectedVersion: expected, note }, { caller }) {
+      async handle({ document, expectedVersion: expected, note }, { caller }) {
         const decision = { actor: caller.keyId, note: note || undefined, expected };
         return applicationMessage(await admin.apply(document, decision));
       },
     },
     rollBackConfig: {
       key: "required",
-      operator: true,
       action: {
         name: () => "config.rollback",
         target: targetOf,
         details: ({ version = null, ...request }) => ({ version, ...detailsOf(request) }),
       },
-      async call({ version, expectedVersion: expected, note }, { caller }) {
+      async handle({ version, expectedVersion: expected, note }, { caller }) {
         const decision = { actor: caller.keyId, note: note || undefined, expected };
         return applicationMessage(await admin.rollBack(version, decision));
       },

@@ -1,20 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import { HealthService, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
-import type { Health } from "../../../app/operations/health.ts";
+import type { Health } from "../../../app/operations/readiness.ts";
 import { DetailedError } from "../../error-details.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, OPEN, type ServiceBinding } from "../../endpoint.ts";
 
 /** The health check (specification 4.4). `version` is SemVer. */
-export function healthService(health: Health, version: string): ServiceBinding<typeof HealthService> {
+export function healthService(health: Health, version: string): ServiceBinding {
   const healthy = { status: "ok", version };
   const unavailable = create(HealthUnavailableSchema, { status: "unavailable", version });
-  return bind(HealthService, {
-    getHealth: {
-      key: "none",
-      async call(_request, { signal }) {
-        if (await health.check(signal)) return healthy;
-        throw DetailedError.healthUnavailable(unavailable);
-      },
+  return bind(HealthService, OPEN, {
+    async getHealth(_request, { signal }) {
+      if (await health.check(signal)) return healthy;
+      throw DetailedError.healthUnavailable(unavailable);
     },
   });
 }

@@ -14,55 +14,43 @@ import {
   TreasuryStatusSchema,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../../../app/operations/operations.ts";
-import type { ConfigAdmin } from "../../../app/operations/config-admin.ts";
-import type { Stories, StoryEvent } from "../../../app/operations/story.ts";
+import type { ConfigAdmin } from "../../../app/operations/config-versions.ts";
+import type { RequestTimelines, TimelineEvent } from "../../../app/operations/request-timeline.ts";
 import type { LastAudit } from "../../../app/operations/audit.ts";
-import type { EndpointStatus } from "../../../app/operations/chain-monitor.ts";
-import type { FailedPaymentKind as PaymentKind } from "../../../app/operations/failed-payments.ts";
+import type {
+  EndpointStatus,
+  FailedPaymentKind as PaymentKind,
+  RevenueReports,
+} from "../../../app/operations/operations-queries.ts";
 import type { OperatorAction } from "../../../app/operations/operator-actions.ts";
-import { auditMessage } from "./audit-message.ts";
+import { auditMessage } from "./audit-service.ts";
 import { configEndpoints } from "./config-endpoints.ts";
-import { reportEndpoints, type ReportDeps } from "./report-endpoints.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, OPERATOR, type ServiceBinding, type Methods } from "../../endpoint.ts";
+import type { JobRuns, JobState } from "../../../app/jobs/job.ts";
+import { invalidField } from "../../../domain/core/errors.ts";
+import { dateIn } from "../request-fields.ts";
 
-/** The operator's status, failed payments and operator log. */
 export function operationsService(
   operations: Operations,
-  stories: Pick<Stories, "find">,
+  timelines: Pick<RequestTimelines, "find">,
   configAdmin: ConfigAdmin,
   reports: ReportDeps,
-): ServiceBinding<typeof OperationsService> {
-  return bind(OperationsService, {
-    getStatus: {
-      key: "required",
-      operator: true,
-      async call() {
-        return statusMessage(await operations.status());
-      },
+): ServiceBinding {
+  return bind(OperationsService, OPERATOR, {
+    async getStatus() {
+      return statusMessage(await operations.status());
     },
-    find: {
-      key: "required",
-      operator: true,
-      async call({ id }) {
-        return { events: (await stories.find(id)).map(eventMessage) };
-      },
+    async find({ id }) {
+      return { events: (await timelines.find(id)).map(eventMessage) };
     },
-    listFailedPayments: {
-      key: "required",
-      operator: true,
-      async call({ limit = DEFAULT_LIMIT, cursor }) {
-        const { items, nextCursor } = await operations.failedPayments({ limit, cursor });
-        return { items: items.map(failedMessage), nextCursor };
-      },
+    async listFailedPayments({ limit = DEFAULT_LIMIT, cursor }) {
+      const { items, nextCursor } = await operations.failedPayments({ limit, cursor });
+      return { items: items.map(failedMessage), nextCursor };
     },
-    listActions: {
-      key: "required",
-      operator: true,
-      async call({ limit = DEFAULT_LIMIT, cursor }) {
-        const { items, nextCursor } = await operations.actions({ limit, cursor });
-        return { items: items.map(actionMessage), nextCursor };
-      },
+    async listActions({ limit = DEFAULT_LIMIT, cursor }) {
+      const { items, nextCursor } = await operations.actions({ limit, cursor });
+      return { items: items.map(actionMessage), nextCursor };
     },
     ...configEndpoints(configAdmin),
     ...reportEndpoints(reports),
@@ -157,7 +145,7 @@ function failedMessage({
   });
 }
 
-function eventMessage({ at, event, id, accountId = "", amount, details }: StoryEvent) {
+function eventMessage({ at, event, id, accountId = "", amount, details }: TimelineEvent) {
   return create(StoryEventSchema, {
     at: timestampFromDate(at),
     event,
@@ -181,4 +169,60 @@ function actionMessage(action: OperatorAction) {
     failure,
     repeats: repeatOf,
   });
+}
+
+interface ReportDeps {
+  readonly jobRuns: Pick<JobRuns, "overview">;
+  readonly revenueReports: RevenueReports;
+}
+
+function reportEndpoints({ jobRuns, revenueReports }: ReportDeps) {
+  return {
+    async listJobs() {
+      const { jobs, leader, instance } = await jobRuns.overview();
+      return {
+        jobs: jobs.map(jobMessage),
+        leader: leader?.instance ?? "",
+        ...(leader && { leaderUntil: timestampFromDate(leader.until) }),
+        instance,
+      };
+    },
+    async getRevenue(request) {
+      const from = dateIn("from", request.from);
+      if (!from) throw invalidField("from", "must be there");
+      const report = await revenueReports.revenue({ from, to: dateIn("to", request.to) });
+      return {
+        accounts: report.accounts.map(({ accountId, calls, charged, refunded }) => ({
+          accountId,
+          calls,
+          chargedUsdcMicrousd: charged,
+          refundedUsdcMicrousd: refunded,
+        })),
+        models: report.models.map(({ model, calls, charged, costed, cost }) => ({
+          model,
+          calls,
+          chargedUsdcMicrousd: charged,
+          costedUsdcMicrousd: costed,
+          costUsdcMicrousd: cost,
+        })),
+        chargedUsdcMicrousd: report.charged,
+        refundedUsdcMicrousd: report.refunded,
+        calls: report.calls,
+        accountCount: report.accountCount,
+      };
+    },
+  } satisfies Partial<Methods<typeof OperationsService>>;
+}
+
+function jobMessage({ name, instance, startedAt, endedAt, everyMs, failure = "", ...job }: JobState) {
+  return {
+    name,
+    instance,
+    startedAt: timestampFromDate(startedAt),
+    durationMs: BigInt(Math.max(0, endedAt.getTime() - startedAt.getTime())),
+    failure,
+    failures: job.failures,
+    ...(job.succeededAt && { succeededAt: timestampFromDate(job.succeededAt) }),
+    nextAt: timestampFromDate(new Date(endedAt.getTime() + everyMs)),
+  };
 }

@@ -2,7 +2,7 @@ import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
 import type { Relay } from "../../../app/payments/gasless/relay-port.ts";
 import { invalidField, ToolgateError } from "../../../domain/core/errors.ts";
 import type { Quote, Quotes } from "../../../domain/payments/quote.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 export interface PaymentServiceDeps {
   readonly quotes: Pick<Quotes, "find">;
@@ -11,25 +11,22 @@ export interface PaymentServiceDeps {
 }
 
 /** Builds transactions that pay quotes with the gateway's fee payer. */
-export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBinding<typeof PaymentService> {
-  return bind(PaymentService, {
-    buildTransaction: {
-      key: "required",
-      async call({ quoteId, payer }, { caller, signal }) {
-        if (!relay) throw relayOff();
-        const quote = ownQuote(await quotes.find(quoteId), caller.accountId);
-        const { transaction, message, feePayer, lastValidBlockHeight } = await relay.build({
-          quote,
-          payer,
-          signal,
-        });
-        return {
-          transaction: Buffer.from(transaction).toString("base64"),
-          message: Buffer.from(message).toString("base64"),
-          feePayer,
-          lastValidBlockHeight,
-        };
-      },
+export function paymentService({ quotes, relay }: PaymentServiceDeps): ServiceBinding {
+  return bind(PaymentService, KEY, {
+    async buildTransaction({ quoteId, payer }, { caller, signal }) {
+      if (!relay) throw relayOff();
+      const quote = ownQuote(await quotes.find(quoteId), caller.accountId);
+      const { transaction, message, feePayer, lastValidBlockHeight } = await relay.build({
+        quote,
+        payer,
+        signal,
+      });
+      return {
+        transaction: Buffer.from(transaction).toString("base64"),
+        message: Buffer.from(message).toString("base64"),
+        feePayer,
+        lastValidBlockHeight,
+      };
     },
   });
 }

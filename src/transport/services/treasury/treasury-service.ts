@@ -7,13 +7,12 @@ import {
   TreasuryService,
   TreasuryWatchSchema,
 } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import type { Refunds } from "../../../app/treasury/refunds.ts";
-import type * as app from "../../../app/treasury/suspense.ts";
-import type { TreasuryLedger, WatchState } from "../../../app/treasury/treasury-ledger.ts";
+import type { Refunds, TreasuryLedger, WatchState } from "../../../app/treasury/treasury-ledger.ts";
+import type * as app from "../../../app/treasury/treasury-ledger.ts";
 import { invalidField } from "../../../domain/core/errors.ts";
 import { globalPageQuery } from "../page.ts";
 import { receiptMessage } from "../calls/receipt-message.ts";
-import { bind, type ServiceBinding } from "../service-impl.ts";
+import { bind, OPERATOR, type ServiceBinding } from "../../endpoint.ts";
 
 export interface TreasuryDeps {
   readonly suspense: app.Suspense;
@@ -23,27 +22,21 @@ export interface TreasuryDeps {
   readonly tokenAccount: string;
 }
 
-/** The operator's treasury service. */
-export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof TreasuryService> {
+export function treasuryService(deps: TreasuryDeps): ServiceBinding {
   const { suspense, refunds, treasuryLedger, tokenAccount } = deps;
-  return bind(TreasuryService, {
-    listSuspense: {
-      key: "required",
-      operator: true,
-      async call(request) {
-        const { items, nextCursor } = await suspense.list(globalPageQuery(request, SUSPENSE_STATUS));
-        return { items: items.map(transferMessage), nextCursor, hasMore: nextCursor !== undefined };
-      },
+  return bind(TreasuryService, OPERATOR, {
+    async listSuspense(request) {
+      const { items, nextCursor } = await suspense.list(globalPageQuery(request, SUSPENSE_STATUS));
+      return { items: items.map(transferMessage), nextCursor, hasMore: nextCursor !== undefined };
     },
     assignSuspense: {
       key: "required",
-      operator: true,
       action: {
         name: () => "suspense.assign",
         target: ({ txSignature }) => txSignature,
         idempotencyKey: ({ owner }) => (owner.case === "accountId" ? owner.value : "operator"),
       },
-      async call({ txSignature, owner, reason }) {
+      async handle({ txSignature, owner, reason }) {
         return {
           transfer: transferMessage(await suspense.assign({ txSignature, to: ownerOf(owner), reason })),
         };
@@ -51,32 +44,27 @@ export function treasuryService(deps: TreasuryDeps): ServiceBinding<typeof Treas
     },
     refundReceipt: {
       key: "required",
-      operator: true,
       action: {
         name: () => "receipt.refund",
         target: ({ receiptId }) => receiptId,
         idempotencyKey: () => "",
       },
-      async call({ receiptId, reason }) {
+      async handle({ receiptId, reason }) {
         const { receipt, refunded } = await refunds.refund({ receiptId, reason });
         return { receipt: receiptMessage(receipt), refunded };
       },
     },
-    getTreasury: {
-      key: "required",
-      operator: true,
-      async call() {
-        const [watch, { count, amount }] = await Promise.all([
-          treasuryLedger.watch(tokenAccount),
-          treasuryLedger.suspended(),
-        ]);
-        return {
-          tokenAccount,
-          watch: watch && watchMessage(watch),
-          suspenseCount: BigInt(count),
-          suspenseUsdcMicrousd: amount,
-        };
-      },
+    async getTreasury() {
+      const [watch, { count, amount }] = await Promise.all([
+        treasuryLedger.watch(tokenAccount),
+        treasuryLedger.suspended(),
+      ]);
+      return {
+        tokenAccount,
+        watch: watch && watchMessage(watch),
+        suspenseCount: BigInt(count),
+        suspenseUsdcMicrousd: amount,
+      };
     },
   });
 }

@@ -14,129 +14,97 @@ import {
 } from "../../../app/webhooks/webhook-endpoints.ts";
 import type { Caller } from "../../../domain/accounts/caller.ts";
 import { invalidField, ToolgateError } from "../../../domain/core/errors.ts";
-import { endpointUrl } from "../../../domain/webhooks/endpoint-url.ts";
-import { ACCOUNT_EVENTS, type EventType, OPERATOR_EVENTS } from "../../../domain/webhooks/event-types.ts";
+import {
+  endpointUrl,
+  ACCOUNT_EVENTS,
+  type EventType,
+  OPERATOR_EVENTS,
+} from "../../../domain/webhooks/webhook.ts";
 import type { KeyedContext } from "../../request-context.ts";
 import { DEFAULT_LIMIT, found } from "../page.ts";
-import { bind, type Service, type ServiceBinding } from "../service-impl.ts";
-import { dateIn } from "../timestamp.ts";
+import { bind, type ServiceBinding } from "../../endpoint.ts";
+import { dateIn } from "../request-fields.ts";
+import type { TokenBuckets } from "../../token-buckets.ts";
 
 export interface WebhookServiceDeps extends RecordedActionDeps {
   readonly endpoints: WebhookEndpoints;
+  /** Of requests that make the gateway send to an endpoint, by owner. */
+  readonly sends: TokenBuckets;
   /** Whether http:// URLs are allowed. */
   readonly http: boolean;
 }
 
+const BILLING = { key: "required", scope: "billing:write" } as const;
+
 /** Webhook endpoints of an account, and for operators those of the deployment. */
-export function webhookService(deps: WebhookServiceDeps): ServiceBinding<typeof WebhookService> {
-  return bind(WebhookService, { ...endpointMethods(deps), ...deliveryMethods(deps) });
-}
-
-type Methods = Service<typeof WebhookService>;
-type DeliveryMethod = "sendTestWebhook" | "replayWebhooks" | "listWebhookAttempts";
-
-function endpointMethods(deps: WebhookServiceDeps): Omit<Methods, DeliveryMethod> {
-  const { endpoints, http } = deps;
-  return {
-    listWebhookEndpoints: {
-      key: "required",
-      scope: "billing:write",
-      async call({ deployment }, { caller }) {
-        const listed = await endpoints.list(ownerOf(deployment, caller));
-        return { endpoints: listed.map(endpointMessage), knownTypes: [...typesFor(deployment)] };
-      },
+export function webhookService(deps: WebhookServiceDeps): ServiceBinding {
+  const { endpoints, http, sends } = deps;
+  return bind(WebhookService, BILLING, {
+    async listWebhookEndpoints({ deployment }, { caller }) {
+      const listed = await endpoints.list(ownerOf(deployment, caller));
+      return { endpoints: listed.map(endpointMessage), knownTypes: [...typesFor(deployment)] };
     },
-    createWebhookEndpoint: {
-      key: "required",
-      scope: "billing:write",
-      async call({ url, types, deployment }, { caller }) {
-        const owner = ownerOf(deployment, caller);
-        const wished = { owner, url: endpointUrl(url, { http }), types: typesIn(types, deployment) };
-        const created = await recorded(deps, caller, owner, "webhook.create", url, () =>
-          endpoints.create(wished),
-        );
-        return { endpoint: endpointMessage(created.endpoint), secret: created.secret };
-      },
+    async createWebhookEndpoint({ url, types, deployment }, { caller }) {
+      const owner = ownerOf(deployment, caller);
+      const wished = { owner, url: endpointUrl(url, { http }), types: typesIn(types, deployment) };
+      takeSend(sends, owner);
+      const created = await recorded(deps, caller, owner, "webhook.create", url, () =>
+        endpoints.create(wished),
+      );
+      return { endpoint: endpointMessage(created.endpoint), secret: created.secret };
     },
-    updateWebhookEndpoint: {
-      key: "required",
-      scope: "billing:write",
-      async call({ endpointId, url, types, enabled, deployment }, { caller }) {
-        const owner = ownerOf(deployment, caller);
-        const change = {
-          url: url === undefined ? undefined : endpointUrl(url, { http }),
-          types: types.length === 0 ? undefined : typesIn(types, deployment),
-          enabled,
-        };
-        const changed = await recorded(deps, caller, owner, "webhook.update", endpointId, () =>
-          endpoints.update(owner, endpointId, change),
-        );
-        return { endpoint: endpointMessage(found(changed, KIND)) };
-      },
+    async updateWebhookEndpoint({ endpointId, url, types, enabled, deployment }, { caller }) {
+      const owner = ownerOf(deployment, caller);
+      const change = {
+        url: url === undefined ? undefined : endpointUrl(url, { http }),
+        types: types.length === 0 ? undefined : typesIn(types, deployment),
+        enabled,
+      };
+      if (url !== undefined || enabled === true) takeSend(sends, owner);
+      const changed = await recorded(deps, caller, owner, "webhook.update", endpointId, () =>
+        endpoints.update(owner, endpointId, change),
+      );
+      return { endpoint: endpointMessage(found(changed, KIND)) };
     },
-    deleteWebhookEndpoint: {
-      key: "required",
-      scope: "billing:write",
-      async call({ endpointId, deployment }, { caller }) {
-        const owner = ownerOf(deployment, caller);
-        const deleted = await recorded(deps, caller, owner, "webhook.delete", endpointId, () =>
-          endpoints.delete(owner, endpointId),
-        );
-        found(deleted || undefined, KIND);
-        return {};
-      },
+    async deleteWebhookEndpoint({ endpointId, deployment }, { caller }) {
+      const owner = ownerOf(deployment, caller);
+      const deleted = await recorded(deps, caller, owner, "webhook.delete", endpointId, () =>
+        endpoints.delete(owner, endpointId),
+      );
+      found(deleted || undefined, KIND);
+      return {};
     },
-    rotateWebhookSecret: {
-      key: "required",
-      scope: "billing:write",
-      async call({ endpointId, overlapSeconds, deployment }, { caller }) {
-        const owner = ownerOf(deployment, caller);
-        const rotated = await recorded(deps, caller, owner, "webhook.rotate", endpointId, () =>
-          endpoints.rotateSecret(owner, endpointId, overlapSeconds * 1_000),
-        );
-        const { endpoint, secret } = found(rotated, KIND);
-        return { endpoint: endpointMessage(endpoint), secret };
-      },
+    async rotateWebhookSecret({ endpointId, overlapSeconds, deployment }, { caller }) {
+      const owner = ownerOf(deployment, caller);
+      const rotated = await recorded(deps, caller, owner, "webhook.rotate", endpointId, () =>
+        endpoints.rotateSecret(owner, endpointId, overlapSeconds * 1_000),
+      );
+      const { endpoint, secret } = found(rotated, KIND);
+      return { endpoint: endpointMessage(endpoint), secret };
     },
-  };
-}
-
-function deliveryMethods({ endpoints }: WebhookServiceDeps): Pick<Methods, DeliveryMethod> {
-  return {
-    sendTestWebhook: {
-      key: "required",
-      scope: "billing:write",
-      async call({ endpointId, deployment }, { caller }) {
-        const eventId = await endpoints.sendTest(ownerOf(deployment, caller), endpointId);
-        return { eventId: found(eventId, "enabled webhook endpoint") };
-      },
+    async sendTestWebhook({ endpointId, deployment }, { caller }) {
+      const owner = ownerOf(deployment, caller);
+      takeSend(sends, owner);
+      const eventId = await endpoints.sendTest(owner, endpointId);
+      return { eventId: found(eventId, "enabled webhook endpoint") };
     },
-    replayWebhooks: {
-      key: "required",
-      scope: "billing:write",
-      async call({ endpointId, eventId, since, deployment }, { caller }) {
-        if ((eventId === "") === (since === undefined))
-          throw invalidField("event_id", "set either event_id or since");
-        const from = dateIn("since", since);
-        const selection = from === undefined ? { eventId } : { since: from };
-        const replayed = found(
-          await endpoints.replay(ownerOf(deployment, caller), endpointId, selection),
-          KIND,
-        );
-        if (replayed === 0 && from === undefined) found(undefined, "event");
-        return { events: BigInt(replayed) };
-      },
+    async replayWebhooks({ endpointId, eventId, since, deployment }, { caller }) {
+      if ((eventId === "") === (since === undefined))
+        throw invalidField("event_id", "set either event_id or since");
+      const from = dateIn("since", since);
+      const selection = from === undefined ? { eventId } : { since: from };
+      const owner = ownerOf(deployment, caller);
+      takeSend(sends, owner);
+      const replayed = found(await endpoints.replay(owner, endpointId, selection), KIND);
+      if (replayed === 0 && from === undefined) found(undefined, "event");
+      return { events: BigInt(replayed) };
     },
-    listWebhookAttempts: {
-      key: "required",
-      scope: "billing:write",
-      async call({ endpointId, limit = DEFAULT_LIMIT, cursor, deployment }, { caller }) {
-        const owner = ownerOf(deployment, caller);
-        const page = found(await endpoints.attempts({ owner, endpointId, limit, cursor }), KIND);
-        return { items: page.items.map(attemptMessage), nextCursor: page.nextCursor };
-      },
+    async listWebhookAttempts({ endpointId, limit = DEFAULT_LIMIT, cursor, deployment }, { caller }) {
+      const owner = ownerOf(deployment, caller);
+      const page = found(await endpoints.attempts({ owner, endpointId, limit, cursor }), KIND);
+      return { items: page.items.map(attemptMessage), nextCursor: page.nextCursor };
     },
-  };
+  });
 }
 
 const KIND = "webhook endpoint";
@@ -146,6 +114,18 @@ function ownerOf(deployment: boolean, { accountId, operator }: KeyedContext["cal
   if (!deployment) return accountId;
   if (!operator) throw new ToolgateError("FORBIDDEN", "deployment: requires the operator role; leave it out");
   return OPERATORS;
+}
+
+/** @throws ToolgateError RATE_LIMITED */
+function takeSend(sends: TokenBuckets, owner: WebhookOwner): void {
+  const { allowed, limit, retryAfterSeconds } = sends.take(owner);
+  if (allowed) return;
+  throw new ToolgateError(
+    "RATE_LIMITED",
+    `too many new or enabled endpoints, test events and replays of this account (${limit} per minute); ` +
+      `try again in ${retryAfterSeconds} s`,
+    { retryAfterSeconds },
+  );
 }
 
 /** Changes of the deployment's endpoints are in the operator log. */

@@ -1,4 +1,3 @@
-/** A document that is not published. */
 export interface Draft {
   readonly text: string;
 }
@@ -51,7 +50,6 @@ export function jsonError(text: string): string | undefined {
   }
 }
 
-/** Returns the names of the custom tools of a document. */
 export function toolsOf(text: string): readonly string[] {
   try {
     const document: unknown = JSON.parse(text);

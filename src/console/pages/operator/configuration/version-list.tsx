@@ -1,12 +1,23 @@
 import { createClient } from "@connectrpc/connect";
-import { useMemo, useState } from "react";
+import { useMemo, useState, useEffect } from "react";
 import { OperationsService, type ConfigVersion } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { pluralize, truncateMiddle } from "../../../format.ts";
-import { transport } from "../../../rpc.ts";
-import { Button, EmptyState, showToast, Time, type Column } from "../../../ui/index.ts";
+import { transport, queryClient } from "../../../rpc.ts";
+import {
+  Button,
+  EmptyState,
+  showToast,
+  Time,
+  type Column,
+  ErrorNote,
+  Skeleton,
+  ActionDialog,
+  actionColumn,
+} from "../../../ui/index.ts";
 import { ListCard } from "../../activity/list-card.tsx";
 import { usePagedList } from "../../paged-list.ts";
-import { RollbackDialog } from "./rollback-dialog.tsx";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { PlanResult } from "./plan-result.tsx";
 
 /** All versions; each can become a draft, or come into force again. */
 export function VersionList({
@@ -38,25 +49,20 @@ export function VersionList({
     { head: "How", cell: ({ source }) => source },
     { head: "By", cell: ({ actor }) => <code title={actor}>{truncateMiddle(actor, 12, 4)}</code> },
     { head: "Note", cell: ({ note }) => (note === "" ? <span className="faint">—</span> : note) },
-    {
-      head: "Actions",
-      hideHead: true,
-      align: "end",
-      cell: (row) => (
-        <span className="row">
-          {!hasDraft && (
-            <Button small onClick={() => edit(row.version)}>
-              Draft
-            </Button>
-          )}
-          {row.version !== newest && (
-            <Button small onClick={() => setRolling(row)}>
-              Roll back
-            </Button>
-          )}
-        </span>
-      ),
-    },
+    actionColumn((row) => (
+      <span className="row">
+        {!hasDraft && (
+          <Button small onClick={() => edit(row.version)}>
+            Draft
+          </Button>
+        )}
+        {row.version !== newest && (
+          <Button small onClick={() => setRolling(row)}>
+            Roll back
+          </Button>
+        )}
+      </span>
+    )),
   ];
   return (
     <>
@@ -71,5 +77,37 @@ export function VersionList({
       />
       {rolling && <RollbackDialog version={rolling.version} onClose={() => setRolling(undefined)} />}
     </>
+  );
+}
+
+/** Shows what returning to a version changes, and does it. */
+function RollbackDialog({ version, onClose }: { version: number; onClose: () => void }) {
+  const stored = useQuery(OperationsService.method.getConfigVersion, { version });
+  const plan = useMutation(OperationsService.method.planConfig);
+  const roll = useMutation(OperationsService.method.rollBackConfig, {
+    onSuccess: async (applied) => {
+      showToast(`Version ${applied.version} is in force`);
+      onClose();
+      await queryClient.invalidateQueries();
+    },
+  });
+  const document = stored.data?.document;
+  const { mutate } = plan;
+  useEffect(() => {
+    if (document !== undefined) mutate({ document });
+  }, [document, mutate]);
+  return (
+    <ActionDialog
+      title={`Roll back to version ${version}`}
+      onClose={onClose}
+      action="Roll back"
+      busy={roll.isPending}
+      disabled={!plan.data || plan.data.changes.length === 0}
+      onAction={() => roll.mutate({ version, expectedVersion: plan.data?.version ?? 0 })}
+    >
+      <p>The version is applied again under a new number.</p>
+      <ErrorNote error={stored.error ?? plan.error ?? roll.error} />
+      {plan.data ? <PlanResult plan={plan.data} /> : !plan.error && <Skeleton lines={3} />}
+    </ActionDialog>
   );
 }

@@ -1,10 +1,7 @@
 -- Stores answers of another cell (account_answers_page) for the account that arrives with "contents": a call
 -- that is repeated after the move is not charged again.
 create or replace function account_answers_add(contents json, answers json)
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_variable
 declare
   arriving constant account := json_populate_record(null::account, contents -> 'account');
@@ -28,5 +25,3 @@ begin
   on conflict do nothing;
 end
 $$;
-
-revoke execute on function account_answers_add from public;

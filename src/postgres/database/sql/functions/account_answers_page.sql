@@ -3,8 +3,7 @@
 create or replace function account_answers_page(account uuid, first_run uuid, since text, most integer)
 returns table (key text, answer json)
 language sql stable security definer
-set search_path = public, pg_temp
-as $$
+set search_path = public, pg_temp as $$
 select claim.key, json_build_object(
   'claim', json_build_object(
     'key', claim.key, 'fingerprint', claim.fingerprint, 'state', claim.state, 'run_id', claim.run_id,
@@ -16,5 +15,3 @@ where claim.account_id = $1 and claim.key > since and claim.run_id >= first_run 
   and (claim.expires_at < 'infinity' or claim.run_id >= audit_bound(now() - interval '48 hours'))
 order by claim.key limit most
 $$;
-
-revoke execute on function account_answers_page from public;

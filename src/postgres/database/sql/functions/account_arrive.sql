@@ -3,10 +3,7 @@
 create or replace function account_arrive(
   move uuid, from_cell integer, own_cell integer, amount bigint, rest boolean, contents json
 )
-returns uuid
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns uuid language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_variable
 declare
   clearing constant uuid := '00000000-0000-0000-0000-000000000006';
@@ -74,5 +71,3 @@ begin
   return home.id;
 end
 $$;
-
-revoke execute on function account_arrive from public;

@@ -1,10 +1,7 @@
 -- What an account takes to another cell: its settings, its keys with their limits and groups, and what these
 -- have spent. All columns: what the other cell does not know, it ignores.
 create or replace function account_contents(account uuid)
-returns json
-language sql stable security definer
-set search_path = public, pg_temp
-as $$
+returns json language sql stable security definer set search_path = public, pg_temp as $$
 select json_build_object(
   'account', to_json(moved),
   'keys', (
@@ -13,5 +10,3 @@ select json_build_object(
     select coalesce(json_agg(budget), '[]') from budget where budget.account_id = moved.id))
 from account moved where moved.id = $1
 $$;
-
-revoke execute on function account_contents from public;

@@ -8,8 +8,7 @@ create or replace function account_depart(
   out moved_to integer
 )
 language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+set search_path = public, pg_temp as $$
 #variable_conflict use_variable
 declare
   clearing constant uuid := '00000000-0000-0000-0000-000000000006';
@@ -60,5 +59,3 @@ begin
   contents := account_contents(account);
 end
 $$;
-
-revoke execute on function account_depart from public;

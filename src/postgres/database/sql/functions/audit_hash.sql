@@ -7,8 +7,7 @@ create or replace function audit_hash(
   low uuid default null, high uuid default null
 )
 language sql stable parallel safe
-set enable_seqscan = off
-as $$
+set enable_seqscan = off as $$
 with bound as (
   select audit_bound(up_to) as until, greatest(audit_bound(since), coalesce(least(
     (select id from transfer order by id limit 1), (select id from receipt order by id limit 1)
@@ -40,5 +39,3 @@ from step cross join lateral (
   group by 1
 ) part
 $$;
-
-revoke execute on function audit_hash from public;

@@ -5,11 +5,8 @@
 create or replace function audit_seal_add(
   previous integer, up_to timestamptz, entries bigint, hash bytea, whole boolean
 )
-returns boolean
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+returns boolean language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   revenue constant uuid := '00000000-0000-0000-0000-000000000002';
@@ -45,5 +42,3 @@ begin
   return true;
 end
 $$;
-
-revoke execute on function audit_seal_add from public;

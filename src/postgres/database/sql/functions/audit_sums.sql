@@ -2,8 +2,7 @@
 -- (null: from the first on, also those archived) to "up_to" (null: to the last), excluded.
 create or replace function audit_sums(since timestamptz, up_to timestamptz)
 returns table (kind text, holder bytea, amount bigint)
-language sql stable parallel safe
-as $$
+language sql stable parallel safe as $$
 select kind, holder, sum(amount)::bigint
 from (
   select 'account' as kind, uuid_send(account_id) as holder, amount
@@ -24,5 +23,3 @@ from (
 ) part
 group by kind, holder
 $$;
-
-revoke execute on function audit_sums from public;

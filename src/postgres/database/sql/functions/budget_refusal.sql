@@ -1,11 +1,9 @@
 -- The limit that forbids a key to take the price of a call from the balance; null: none. Names the limit that
 -- holds longest. Exact where the account is locked.
 create or replace function budget_refusal(of_key uuid, of_tool text, price bigint)
-returns json
-language plpgsql stable
+returns json language plpgsql stable
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   key api_key;
 begin
@@ -27,5 +25,3 @@ begin
     order by rank, name is not null limit 1);
 end
 $$;
-
-revoke execute on function budget_refusal from public;

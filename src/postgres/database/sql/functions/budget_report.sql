@@ -2,11 +2,9 @@
 -- also counts as reached when it refuses a call: then "refusing" is its period. The caller has locked the
 -- account.
 create or replace function budget_report(budgets uuid[], refusing text DEFAULT NULL::text)
-returns void
-language plpgsql
+returns void language plpgsql
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   item record;
 begin
@@ -36,5 +34,3 @@ begin
   end loop;
 end
 $$;
-
-revoke execute on function budget_report from public;

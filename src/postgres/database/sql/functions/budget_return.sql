@@ -1,14 +1,10 @@
 -- Takes back from the budgets of a run what it held and was not charged: of the day and month in which it
 -- started, if they are not over, and of all time. The caller has locked the account.
 create or replace function budget_return(of_key uuid, of_group uuid, day_started date, amount bigint)
-returns void
-language sql
-as $$
+returns void language sql as $$
 update budget set
   day_spent = day_spent - case when day = day_started then amount else 0 end,
   month_spent = month_spent - case when month = date_trunc('month', day_started)::date then amount else 0 end,
   total_spent = total_spent - amount
 where id = any (array[of_group, (select budget_id from api_key where id = of_key)])
 $$;
-
-revoke execute on function budget_return from public;

@@ -6,8 +6,7 @@ create or replace function budget_take(
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   budgets uuid[];
@@ -31,5 +30,3 @@ begin
   perform budget_report(budgets);
 end
 $$;
-
-revoke execute on function budget_take from public;

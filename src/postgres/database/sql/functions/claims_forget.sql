@@ -4,8 +4,7 @@
 create or replace function claims_forget(since timestamptz, most integer)
 returns table (forgotten bigint, up_to timestamptz)
 language sql rows 1 security definer
-set search_path = public, pg_temp
-as $$
+set search_path = public, pg_temp as $$
 with gone as (
   delete from idempotency where ctid = any (array(
     select ctid from idempotency
@@ -17,5 +16,3 @@ with gone as (
 )
 select count(*), max(gone.expires_at) from gone
 $$;
-
-revoke execute on function claims_forget from public;

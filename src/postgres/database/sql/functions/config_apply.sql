@@ -7,8 +7,7 @@ create or replace function config_apply(
 )
 returns table (outcome text, version integer)
 language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+set search_path = public, pg_temp as $$
 #variable_conflict use_column
 declare
   hash constant bytea = sha256(convert_to(document, 'UTF8'));
@@ -36,5 +35,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function config_apply from public;

@@ -3,10 +3,7 @@
 -- the cause holds. "once" identifies an event that is written again without effect. Data is an object with
 -- names of the API; what identifies a payment is its "network" and "reference" in hex (webhook-payload.ts).
 create or replace function event_add(account uuid, event_type text, data jsonb, once text DEFAULT NULL::text)
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
 declare
   endpoints constant uuid[] = array(
@@ -26,5 +23,3 @@ begin
   select endpoint, seq, added.id from added, unnest(endpoints) endpoint;
 end
 $$;
-
-revoke execute on function event_add from public;

@@ -1,8 +1,6 @@
 -- Writes the event of a payment that was credited to an account.
 create or replace function event_deposit(account uuid, of_network text, of_reference bytea)
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 begin
   perform event_add(account, 'deposit.credited', (
     select jsonb_build_object(
@@ -14,5 +12,3 @@ begin
     from payment paid where paid.network = of_network and paid.reference = of_reference));
 end
 $$;
-
-revoke execute on function event_deposit from public;

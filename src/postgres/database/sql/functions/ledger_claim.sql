@@ -4,8 +4,7 @@ create or replace function ledger_claim(
   calls ledger_call[], instance uuid, proved boolean, inout kinds text[], inout results json[],
   inout replays uuid[], payment_claims text[]
 )
-language plpgsql
-as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   inserted bigint;
@@ -60,5 +59,3 @@ begin
   end loop;
 end
 $$;
-
-revoke execute on function ledger_claim from public;

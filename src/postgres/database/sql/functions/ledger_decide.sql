@@ -6,8 +6,7 @@ create or replace function ledger_decide(
   out claimed boolean, out proved boolean, out kinds text[], out balances bigint[], out results json[],
   out replays uuid[], out payment_claims text[]
 )
-language plpgsql
-as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   item record;
@@ -44,5 +43,3 @@ begin
   end loop;
 end
 $$;
-
-revoke execute on function ledger_decide from public;

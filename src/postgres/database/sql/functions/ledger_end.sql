@@ -6,8 +6,7 @@ returns table (n integer, kind text, receipt issued_receipt)
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   runs constant uuid[] = array(select ending.run_id from unnest(endings) ending);
@@ -75,5 +74,3 @@ begin
     left join lateral (select id, status, owner from run where id = ending.run_id offset 0) run on true;
 end
 $$;
-
-revoke execute on function ledger_end from public;

@@ -4,8 +4,7 @@ create or replace function ledger_grant(
   calls ledger_call[], inout kinds text[], inout balances bigint[], inout results json[],
   deposited payment_key[], out groups uuid[], out starts timestamptz[]
 )
-language plpgsql
-as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   current_account uuid;
@@ -86,5 +85,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function ledger_grant from public;

@@ -4,9 +4,7 @@ create or replace function ledger_hold(
   calls ledger_call[], instance uuid, lease interval, kinds text[], deposited payment_key[], groups uuid[],
   starts timestamptz[]
 )
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 begin
   -- Runs are listed by their ids (UUIDv7), so they are dated by them.
   insert into run (
@@ -37,5 +35,3 @@ begin
     and account.id = change.account_id and change.amount <> 0;
 end
 $$;
-
-revoke execute on function ledger_hold from public;

@@ -1,11 +1,9 @@
 -- Locks the claims of runs, which are locked already: in the order of the claims' keys and along their index,
 -- whatever the statistics say.
 create or replace function ledger_lock_claims(runs uuid[])
-returns void
-language plpgsql
+returns void language plpgsql
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   perform from (
     select ended.account_id, ended.claim_key
@@ -20,5 +18,3 @@ begin
   ) locked;
 end
 $$;
-
-revoke execute on function ledger_lock_claims from public;

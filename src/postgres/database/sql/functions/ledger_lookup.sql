@@ -7,8 +7,7 @@ create or replace function ledger_lookup(calls ledger_call[], instance uuid)
 returns table (call ledger_call, verdict text, payment_claim text, replay_run uuid, result json)
 language sql stable rows 10
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 select call,
   case
     when own.status = 'active' and own.owner = instance then 'started'
@@ -63,5 +62,3 @@ cross join lateral (
     end
 ) misused (verdict)
 $$;
-
-revoke execute on function ledger_lookup from public;

@@ -10,8 +10,7 @@ returns table (
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   prior record;
@@ -50,5 +49,3 @@ begin
   end loop;
 end
 $$;
-
-revoke execute on function ledger_prior from public;

@@ -2,11 +2,9 @@
 -- also by a plan from when it was empty. The kind is a subquery, so that no plan uses the index of all
 -- refunds.
 create or replace function ledger_receipt(run uuid)
-returns issued_receipt
-language plpgsql stable
+returns issued_receipt language plpgsql stable
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   found_receipt issued_receipt;
 begin
@@ -33,5 +31,3 @@ begin
   return found_receipt;
 end
 $$;
-
-revoke execute on function ledger_receipt from public;

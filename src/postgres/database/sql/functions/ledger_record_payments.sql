@@ -3,9 +3,7 @@
 create or replace function ledger_record_payments(
   calls ledger_call[], kinds text[], payment_claims text[], deposited payment_key[], credited payment_key[]
 )
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
 begin
@@ -32,5 +30,3 @@ begin
   from unnest(calls) call where call.payment = any (deposited) and kinds[call.n] <> 'granted';
 end
 $$;
-
-revoke execute on function ledger_record_payments from public;

@@ -3,8 +3,7 @@ create or replace function ledger_refund(receipt_id uuid, note text)
 returns table (refunded_now boolean, receipt issued_receipt)
 language plpgsql rows 1 security definer
 set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   revenue constant uuid := '00000000-0000-0000-0000-000000000002';
@@ -26,5 +25,3 @@ begin
   return query select refund.id is not null, issued from issued_receipt issued where issued.id = receipt_id;
 end
 $$;
-
-revoke execute on function ledger_refund from public;

@@ -1,11 +1,9 @@
 -- Releases the holds of ended runs, and makes their claims retryable. The caller has locked the runs and
 -- their claims.
 create or replace function ledger_release(runs uuid[])
-returns void
-language plpgsql
+returns void language plpgsql
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   item record;
 begin
@@ -20,5 +18,3 @@ begin
   perform ledger_return(runs);
 end
 $$;
-
-revoke execute on function ledger_release from public;

@@ -2,9 +2,7 @@
 -- kept for a retry if this transaction has credited their payment. A claim that a payment points to never
 -- expires.
 create or replace function ledger_resolve_claims(calls ledger_call[], kinds text[], payments payment_key[])
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 declare
   item record;
 begin
@@ -41,5 +39,3 @@ begin
   end loop;
 end
 $$;
-
-revoke execute on function ledger_resolve_claims from public;

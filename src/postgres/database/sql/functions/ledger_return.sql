@@ -1,11 +1,9 @@
 -- Returns what ended runs held and were not charged, to their balances and budgets. The caller has
 -- locked the runs and their claims.
 create or replace function ledger_return(runs uuid[])
-returns void
-language plpgsql
+returns void language plpgsql
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   accounts constant uuid[] = array(select account_id from run where id = any (runs));
   item record;
@@ -34,5 +32,3 @@ begin
   where account.id = any (accounts) and account.id = rest.account_id and rest.amount > 0;
 end
 $$;
-
-revoke execute on function ledger_return from public;

@@ -9,12 +9,9 @@ create or replace function ledger_start(
   accounts uuid[], runs uuid[], requests text[], tools text[], prices bigint[], keys uuid[], claims text[],
   fingerprints bytea[], instance uuid, lease interval, versions integer[], limits integer[]
 )
-returns uuid[]
-language plpgsql security definer
-set search_path = public, pg_temp
+returns uuid[] language plpgsql security definer set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   commit_mode constant text = set_config('synchronous_commit', 'off', true);
@@ -80,5 +77,3 @@ begin
   return started;
 end
 $$;
-
-revoke execute on function ledger_start from public;

@@ -2,9 +2,7 @@
 -- Returns false, having written nothing, if any is not. Locks as ledger_authorize. What another transaction
 -- inserts after the first statement violates a unique constraint: the batch is rolled back and sent again.
 create or replace function ledger_start_proved(calls ledger_call[], instance uuid, lease interval)
-returns boolean
-language plpgsql
-as $$
+returns boolean language plpgsql as $$
 #variable_conflict use_column
 declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
@@ -88,5 +86,3 @@ begin
   return true;
 end
 $$;
-
-revoke execute on function ledger_start_proved from public;

@@ -6,12 +6,9 @@ create or replace function ledger_sweep(
   most integer, sweeper uuid DEFAULT NULL::uuid, kept uuid[] DEFAULT '{}'::uuid[],
   stall interval DEFAULT '00:01:00'::interval
 )
-returns bigint
-language plpgsql security definer
-set search_path = public, pg_temp
+returns bigint language plpgsql security definer set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   owners uuid[] = array(select distinct owner from run where status = 'active' and lease_until < now());
   connected uuid[];
@@ -43,5 +40,3 @@ begin
   return cardinality(expired);
 end
 $$;
-
-revoke execute on function ledger_sweep from public;

@@ -1,10 +1,7 @@
 -- Locks an account whose keys' limits change in this transaction: calls that are authorized later find the
 -- new ones, and those that were authorized before are counted.
 create or replace function limits_lock(of_account uuid)
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   update account set limits_version = limits_version + 1 where id = of_account;
   if exists (select from account where id = of_account and moved_to is not null) then
@@ -12,5 +9,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function limits_lock from public;

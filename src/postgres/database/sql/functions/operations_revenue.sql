@@ -3,9 +3,7 @@
 create or replace function operations_revenue(most integer)
 returns table (amount bigint, complete boolean)
 language plpgsql rows 1 security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+set search_path = public, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   revenue constant uuid := '00000000-0000-0000-0000-000000000002';
@@ -37,5 +35,3 @@ begin
   return query select mark.amount + earned, counted < most;
 end
 $$;
-
-revoke execute on function operations_revenue from public;

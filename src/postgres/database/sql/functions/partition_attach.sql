@@ -1,9 +1,7 @@
 -- Attaches a partition for ids from "low" to below "high", and creates it unless it exists. Rows of the range
 -- that the default partition caught move to it.
 create or replace function partition_attach(parent text, name text, low uuid, high uuid)
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 declare
   key constant text = case parent when 'run' then 'id' else 'run_id' end;
   rest constant text = parent || '_default';
@@ -25,5 +23,3 @@ begin
   execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, low, high);
 end
 $$;
-
-revoke execute on function partition_attach from public;

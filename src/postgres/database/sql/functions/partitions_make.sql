@@ -2,11 +2,8 @@
 -- that month in the default partition move to it. Waits briefly: calls wait behind it for the default
 -- partition.
 create or replace function partitions_make()
-returns text
-language plpgsql security definer
-set search_path = public, pg_temp
-set timezone = 'UTC' set lock_timeout = '500ms'
-as $$
+returns text language plpgsql security definer set search_path = public, pg_temp
+set timezone = 'UTC' set lock_timeout = '500ms' as $$
 declare
   missing record;
 begin
@@ -29,5 +26,3 @@ begin
   return missing.name;
 end
 $$;
-
-revoke execute on function partitions_make from public;

@@ -12,8 +12,7 @@ returns table (
 language plpgsql rows 10 security definer
 set search_path = public, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   wanted_buckets constant uuid[] = keys || accounts;
@@ -55,5 +54,3 @@ begin
   update rate_bucket set tat = tats[array_position(buckets, bucket_id)] where bucket_id = any (buckets);
 end
 $$;
-
-revoke execute on function rate_take from public;

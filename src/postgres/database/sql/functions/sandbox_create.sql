@@ -6,8 +6,7 @@ create or replace function sandbox_create(
 returns table (kind text, running bigint)
 language plpgsql rows 1 security definer
 set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   active bigint;
@@ -37,5 +36,3 @@ begin
   return query select 'created', active + 1;
 end
 $$;
-
-revoke execute on function sandbox_create from public;

@@ -1,11 +1,8 @@
 -- Records how an execution ended, and returns it. An earlier cancel request wins. The run keeps its status
 -- for the lists, because executions are deleted after 48 hours.
 create or replace function sandbox_end(run uuid, outcome text)
-returns text
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+returns text language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off as $$
 declare
   ended text;
 begin
@@ -19,5 +16,3 @@ begin
   return (select status from sandbox_run where run_id = run);
 end
 $$;
-
-revoke execute on function sandbox_end from public;

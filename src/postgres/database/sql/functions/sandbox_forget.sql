@@ -1,10 +1,7 @@
 -- Deletes executions after 48 hours, at most "most".
 create or replace function sandbox_forget(most integer)
-returns bigint
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns bigint language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   deleted bigint;
 begin
@@ -17,5 +14,3 @@ begin
   return deleted;
 end
 $$;
-
-revoke execute on function sandbox_forget from public;

@@ -1,11 +1,8 @@
 -- Assigns a transfer in suspense to an account or, without one, to the operator. Returns "assigned",
 -- "repeated", "other" (it was assigned to another), "unknown" (no such transfer in suspense) or "no_account".
 create or replace function treasury_assign(network text, reference bytea, account uuid, reason text)
-returns text
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns text language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
   suspense constant uuid := '00000000-0000-0000-0000-000000000003';
@@ -33,5 +30,3 @@ begin
   return 'assigned';
 end
 $$;
-
-revoke execute on function treasury_assign from public;

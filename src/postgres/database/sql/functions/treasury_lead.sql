@@ -1,9 +1,6 @@
 -- Acquires or renews the leader lease of the treasury's jobs.
 create or replace function treasury_lead(instance uuid, lease interval)
-returns boolean
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   insert into leadership as held (name, owner, until) values ('treasury', instance, now() + lease)
   on conflict (name) do update set owner = excluded.owner, until = excluded.until
@@ -11,5 +8,3 @@ begin
   return found;
 end
 $$;
-
-revoke execute on function treasury_lead from public;

@@ -1,10 +1,7 @@
 -- Moves payments to the end of the polling queue. Skips locked payments: they are being authorized.
 create or replace function treasury_postpone(of_network text, payment_references bytea[])
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns void language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   with due as (
     select network, reference from payment
@@ -15,5 +12,3 @@ begin
   where payment.network = due.network and payment.reference = due.reference;
 end
 $$;
-
-revoke execute on function treasury_postpone from public;

@@ -5,11 +5,8 @@ create or replace function treasury_record(
   token bytea, signature bytea, at_slot bigint, at_time timestamptz, change bigint,
   owner uuid, quote text, memos text, payer text
 )
-returns text
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns text language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
   solana constant text := 'solana-mainnet';
@@ -92,5 +89,3 @@ begin
   return outcome;
 end
 $$;
-
-revoke execute on function treasury_record from public;

@@ -5,8 +5,7 @@ create or replace function treasury_reverse(of_network text, of_reference bytea,
 returns table (account_id uuid, amount bigint, balance bigint)
 language plpgsql rows 1 security definer
 set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
@@ -41,5 +40,3 @@ begin
   return query select holder, taken.amount, available;
 end
 $$;
-
-revoke execute on function treasury_reverse from public;

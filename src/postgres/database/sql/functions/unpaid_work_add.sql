@@ -6,11 +6,8 @@
 create or replace function unpaid_work_add(
   account uuid, called text, per_hour integer, charged bigint, charged_for_one integer
 )
-returns bigint
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-as $$
+returns bigint language plpgsql security definer set search_path = public, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   period constant interval = interval '1 hour' / per_hour;
   paid_off constant interval = least(period * charged / charged_for_one, interval '2 days');
@@ -30,5 +27,3 @@ begin
   return held;
 end
 $$;
-
-revoke execute on function unpaid_work_add from public;

@@ -1,10 +1,7 @@
 -- Makes an endpoint receive an event again, or all events of its types since a time, in their order. Returns
 -- their number; null without such an endpoint. An event keeps its id.
 create or replace function webhook_replay(account uuid, endpoint uuid, only_event uuid, since timestamptz)
-returns bigint
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+returns bigint language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   wanted text[];
   replayed bigint;
@@ -24,5 +21,3 @@ begin
   return replayed;
 end
 $$;
-
-revoke execute on function webhook_replay from public;

@@ -94,7 +94,7 @@ grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
 grant insert, update (expires_at), delete on request_log to :role;
 grant insert, delete, update (
   url, types, disabled, key_version, secret, old_key_version, old_secret, old_until, failures,
-  failing_since, retry_at, owner, lease_until
+  failing_since, retry_at, owner, lease_until, claimed_at, verified
 ) on webhook_endpoint to :role;
 grant update (delivered_at), delete on webhook_delivery to :role;
 grant insert, delete on webhook_attempt to :role;

@@ -1,11 +1,8 @@
 -- Writes an event when a balance falls below its threshold, and not again until a credit raises it to the
 -- threshold: holds that are released do not count as such. Whatever changes a balance passes here; an account
 -- without a threshold costs one comparison.
-create or replace function balance_low() returns trigger
-language plpgsql security definer
-set search_path = public, pg_temp
-set enable_seqscan = off
-as $$
+create or replace function balance_low() returns trigger language plpgsql security definer
+set search_path = public, pg_temp set enable_seqscan = off as $$
 begin
   if new.available < new.low_balance then
     perform event_add(new.id, 'balance.low', jsonb_build_object(

@@ -1,7 +1,5 @@
 -- Invalidates what every instance caches of an account. The payload is the account's id in hex.
-create or replace function notify_account_change() returns trigger
-language plpgsql
-as $$
+create or replace function notify_account_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('toolgate_key', 'account:' || encode(uuid_send(new.id), 'hex'));
   return null;

@@ -1,7 +1,5 @@
 -- Reports a new version of the configuration to every instance. The payload is its number.
-create or replace function notify_config_version() returns trigger
-language plpgsql
-as $$
+create or replace function notify_config_version() returns trigger language plpgsql as $$
 begin
   perform pg_notify('toolgate_config', new.version::text);
   return null;

@@ -1,7 +1,5 @@
 -- Invalidates what every instance caches of an API key. The payload is the key's hash in hex.
-create or replace function notify_key_change() returns trigger
-language plpgsql
-as $$
+create or replace function notify_key_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('toolgate_key', 'key:' || encode(new.sha256, 'hex'));
   return null;

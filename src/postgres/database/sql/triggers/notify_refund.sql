@@ -1,8 +1,6 @@
 -- Invalidates the cached answer of a refunded call, whose receipt has changed. The payload is the run's id
 -- in hex.
-create or replace function notify_refund() returns trigger
-language plpgsql
-as $$
+create or replace function notify_refund() returns trigger language plpgsql as $$
 begin
   perform pg_notify('toolgate_refund', encode(new.ref, 'hex'));
   return null;

@@ -1,7 +1,5 @@
 -- Makes every instance load its secrets again. The payload is the table's name.
-create or replace function notify_secret_change() returns trigger
-language plpgsql
-as $$
+create or replace function notify_secret_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('toolgate_secret', tg_table_name);
   return null;

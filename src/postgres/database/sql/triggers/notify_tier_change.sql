@@ -1,7 +1,5 @@
 -- Invalidates what every instance caches of all accounts: any of them may have the tier.
-create or replace function notify_tier_change() returns trigger
-language plpgsql
-as $$
+create or replace function notify_tier_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('toolgate_key', 'tier:' || new.name);
   return null;

@@ -1,7 +1,5 @@
 -- Rows of these tables are never changed or deleted.
-create or replace function refuse_change() returns trigger
-language plpgsql
-as $$
+create or replace function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end

@@ -1,8 +1,6 @@
 -- Keys of an account that has moved are those of the other cell: a change here would be lost.
-create or replace function refuse_moved_key() returns trigger
-language plpgsql security definer
-set search_path = public, pg_temp
-as $$
+create or replace function refuse_moved_key() returns trigger language plpgsql security definer
+set search_path = public, pg_temp as $$
 declare
   other_cell integer;
 begin
