@@ -1,6 +1,7 @@
 // npm run check [-- part …]: every static check of the sources.
 import process from "node:process";
 
+import { generateTestCode } from "./httpjson/generate.ts";
 import { PARTS } from "./tooling/parts.ts";
 import { killDescendants } from "./tooling/process-tree.ts";
 import { runParts } from "./tooling/run-parts.ts";
@@ -15,6 +16,8 @@ if (unknown.length > 0) {
 }
 const stop = stopOnSignals();
 const parts = wanted.length === 0 ? PARTS : PARTS.filter((part) => wanted.includes(part.name));
+// Types, lint and knip read it.
+await generateTestCode();
 const { failed } = await runParts(parts, process.stdout, stop.signal);
 killDescendants();
 process.exit(stop.exitCode() ?? (failed === 0 ? 0 : 1));

@@ -1,9 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Long files start first: one that starts last would keep a core waiting. The fault lab is mostly idle, so it
- * follows the sandbox's files, which use all cores. A failover is mostly a wait for a lease.
- */
+/** Long files start first: one that starts last would keep a core waiting. */
 const LONGEST = [
   "test/check.test.ts",
   "test/browser/console.test.ts",
@@ -15,11 +12,9 @@ const LONGEST = [
   "test/instances/sandbox-cancel.test.ts",
   "test/e2e/readme.test.ts",
   "test/clients/clients.test.ts",
-  "test/faults/faults.test.ts",
   "test/instances/leader.test.ts",
-  "test/instances/model.test.ts",
+  "test/instances/drain.test.ts",
   "test/cli/commands.test.ts",
-  "test/faults/stop.test.ts",
 ];
 
 /** Starts with the longest files and ends with the unit tests, which have their own workers. */

@@ -4,8 +4,7 @@ import path from "node:path";
 import S3rver from "s3rver";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { FileStore } from "../../src/archive/file-store.ts";
-import type { ObjectStore } from "../../src/archive/object-store.ts";
+import { FileStore, type ObjectStore } from "../../src/archive/object-store.ts";
 import { S3Store } from "../../src/archive/s3-store.ts";
 
 const ACCESS = { accessKeyId: "S3RVER", secretAccessKey: "S3RVER", region: "us-east-1" };

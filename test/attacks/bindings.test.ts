@@ -2,122 +2,91 @@ import { base58 } from "@scure/base";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import type { SealingKeys } from "../../src/domain/payments/quote.ts";
 import { query } from "../support/database-server.ts";
-import { request, xPayment, type Agent, type World } from "../support/world.ts";
+import { request, xPayment } from "../support/world.ts";
 import {
-  callWith,
-  callWithBody,
-  expectAccount,
+  buyer,
+  Buyer,
   expectBought,
-  expectNothing,
   expectRefused,
-  offerFor,
+  OTHER_PARAMS,
   PARAMS,
   pastOffer,
+  payer,
   PRICE,
-  startScene,
   TOOL,
   USED,
-  type Offer,
+  useScene,
 } from "./scene.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await startScene();
-});
-afterEach(async () => {
-  expect(await world.violations()).toEqual([]);
-});
-afterAll(() => world.close());
+const world = useScene();
+const NOT_OURS = /the quote was not issued by this gateway/;
+const BODY = JSON.stringify({ tool: TOOL, params: PARAMS });
 
-/** An agent that has paid its quote and not used it yet. */
-async function paid(): Promise<{ agent: Agent; offer: Offer; tx: string }> {
-  const agent = await world.agent();
-  const offer = await offerFor(world, agent);
-  return { agent, offer, tx: await world.pay(agent, PRICE, offer.memo) };
+async function expectStillGood(by: Buyer, tx: string): Promise<void> {
+  await by.expectNothing();
+  await by.expectBought(tx);
+  await by.expectOneCall();
 }
 
-async function expectStillGood({
-  agent,
-  offer,
-  tx,
-}: {
-  agent: Agent;
-  offer: Offer;
-  tx: string;
-}): Promise<void> {
-  await expectNothing(world, agent);
-  expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
-  await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+/** A quote sealed with another key, and its payment. */
+async function sealedWith(key: ReturnType<SealingKeys["current"]>, agent?: Buyer["agent"]) {
+  const owner = agent ?? (await world.agent());
+  const by = new Buyer(world, owner, pastOffer({ current: () => key, version: () => key }, owner, 0));
+  return { by, tx: await by.pay() };
 }
+
+const setSecret = (secret: string) =>
+  query(world.database.url, `update sealing_key set secret = ${secret} where version = 1`);
 
 describe("a proof and the quoted account", () => {
   it("refuses another account's proof, although signature, quote and memo are public", async () => {
-    const payment = await paid();
-    const thief = await world.agent();
-    for (const extra of [{}, { idempotency_key: "mine" }]) {
-      expectRefused(
-        await callWith(world, thief, payment.tx, payment.offer.quoteId, extra),
-        /the quote was issued to another account/,
-      );
-    }
-    await expectNothing(world, thief);
-    await expectStillGood(payment);
-    expectRefused(await callWith(world, thief, payment.tx, payment.offer.quoteId), USED);
-    await expectNothing(world, thief);
+    const { by, tx } = await payer(world);
+    const thief = await buyer(world);
+    for (const extra of [{}, { idempotency_key: "mine" }])
+      expectRefused(await thief.prove(tx, extra, by.offer), /the quote was issued to another account/);
+    await thief.expectNothing();
+    await expectStillGood(by, tx);
+    expectRefused(await thief.prove(tx, {}, by.offer), USED);
+    await thief.expectNothing();
   });
 
   it("accepts a proof from every key of the quoted account", async () => {
-    const payment = await paid();
-    const { accountId } = payment.agent;
-    const { key, secret } = await world.postgres.apiKeys.create({
-      accountId,
-      name: "second",
-      scopes: DEFAULT_SCOPES,
-    });
-    const colleague = { ...payment.agent, keyId: key.keyId, apiKey: secret };
-    await expectStillGood({ ...payment, agent: colleague });
-    expectBought(
-      await callWith(world, payment.agent, payment.tx, payment.offer.quoteId),
-      payment.tx,
-      payment.offer.quoteId,
-    );
-    await expectAccount(world, payment.agent, { balance: 0n, receipts: 1 });
+    const { by, tx } = await payer(world);
+    const wanted = { accountId: by.agent.accountId, name: "second", scopes: DEFAULT_SCOPES };
+    const { key, secret } = await world.postgres.apiKeys.create(wanted);
+    await expectStillGood(new Buyer(world, { ...by.agent, keyId: key.keyId, apiKey: secret }, by.offer), tx);
+    await by.expectBought(tx);
+    await by.expectOneCall();
   });
 });
 
 describe("a proof and the quoted call", () => {
-  const others: [string, object][] = [
-    ["another model", { model: "llama-3.1-70b" }],
+  it.each<[string, object]>([
+    ["another model", OTHER_PARAMS],
     ["one more parameter", { ...PARAMS, batch_size: 1 }],
-  ];
-  it.each(others)("refuses a proof for %s", async (_name, params) => {
-    const payment = await paid();
-    const headers = xPayment(payment.tx, payment.offer.quoteId);
-    for (const body of [{}, { idempotency_key: "k" }]) {
+  ])("refuses a proof for %s", async (_name, params) => {
+    const { by, tx } = await payer(world);
+    const headers = xPayment(tx, by.quoteId);
+    for (const body of [{}, { idempotency_key: "k" }])
       expectRefused(
-        await world.call(payment.agent, TOOL, params, { headers, body }),
+        await by.call({ headers, body }, params),
         /another tool or other params; repeat the call exactly/,
       );
-    }
-    await expectStillGood(payment);
-    expectRefused(await world.call(payment.agent, TOOL, params, { headers }), USED);
-    await expectAccount(world, payment.agent, { balance: 0n, receipts: 1 });
+    await expectStillGood(by, tx);
+    expectRefused(await by.call({ headers }, params), USED);
+    await by.expectOneCall();
   });
 
   it("runs a free tool without using the proof", async () => {
-    const payment = await paid();
-    const headers = xPayment(payment.tx, payment.offer.quoteId);
-    const free = await world.call(
-      payment.agent,
-      "echo",
-      { message: "" },
-      { headers, body: { idempotency_key: "free" } },
-    );
+    const { by, tx } = await payer(world);
+    const extra = { headers: xPayment(tx, by.quoteId), body: { idempotency_key: "free" } };
+    const free = await world.call(by.agent, "echo", { message: "" }, extra);
     expect(free.body).toEqual({ ok: true, result: { echo: "" } });
-    await expectStillGood(payment);
+    await expectStillGood(by, tx);
   });
 
   it("charges the quoted price when the price has changed", async () => {
@@ -132,19 +101,13 @@ describe("a proof and the quoted call", () => {
     const quoted = async () => (await world.call(other, TOOL, PARAMS)).body.quote.price_usdc_microusd;
     try {
       for (const now of [5_000, 10]) {
-        const { agent, offer, tx } = await paid();
+        const { by, tx } = await payer(world);
+        const init = { method: "POST", body: BODY };
+        const proof = xPayment(tx, by.quoteId);
         const repriced = await startWithPrice(now);
-        const body = JSON.stringify({ tool: TOOL, params: PARAMS });
-        const init = { method: "POST", body };
-        const answer = await request(
-          repriced,
-          agent,
-          "/v1/mcp/tools/call",
-          init,
-          xPayment(tx, offer.quoteId),
-        );
-        expectBought(answer, tx, offer.quoteId);
-        await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+        const answer = await request(repriced, by.agent, "/v1/mcp/tools/call", init, proof);
+        expectBought(answer, tx, by.quoteId);
+        await by.expectOneCall();
         await startWithPrice(Number(PRICE));
         await expect.poll(quoted).toBe(Number(PRICE));
       }
@@ -156,24 +119,21 @@ describe("a proof and the quoted call", () => {
 
 describe("a quote id", () => {
   it("refuses a quote id with any byte changed, without a lookup", async () => {
-    const payment = await paid();
-    const sealed = base58.decode(payment.offer.quoteId.slice(3));
+    const { by, tx } = await payer(world);
+    const sealed = base58.decode(by.quoteId.slice(3));
     world.chain.faults.resetCallCounts();
     const answers = await Promise.all(
       Array.from(sealed, (byte, index) => {
         const changed = Uint8Array.from(sealed);
         changed[index] = byte ^ (1 << (index % 8));
-        return callWith(world, payment.agent, payment.tx, `qt_${base58.encode(changed)}`);
+        return by.prove(tx, {}, { ...by.offer, quoteId: `qt_${base58.encode(changed)}` });
       }),
     );
     expect(answers).toHaveLength(99);
-    for (const answer of answers)
-      expectRefused(
-        answer,
-        /the quote was not issued by this gateway; use the quote_id of the 402 response, unchanged/,
-      );
+    const unchanged = new RegExp(`${NOT_OURS.source}; use the quote_id of the 402 response, unchanged`);
+    for (const answer of answers) expectRefused(answer, unchanged);
     expect(world.chain.faults.callCount("getTransaction")).toBe(0);
-    await expectStillGood(payment);
+    await expectStillGood(by, tx);
   });
 
   it.each([
@@ -181,10 +141,9 @@ describe("a quote id", () => {
     ["made longer", (id: string) => `${id}1`],
     ["with a leading zero byte", (id: string) => id.replace("qt_", "qt_1")],
   ])("refuses a quote id that is %s", async (_name, change) => {
-    const payment = await paid();
-    const answer = await callWith(world, payment.agent, payment.tx, change(payment.offer.quoteId));
-    expectRefused(answer, /the quote was not issued by this gateway/);
-    await expectStillGood(payment);
+    const { by, tx } = await payer(world);
+    expectRefused(await by.prove(tx, {}, { ...by.offer, quoteId: change(by.quoteId) }), NOT_OURS);
+    await expectStillGood(by, tx);
   });
 
   it.each([
@@ -195,89 +154,54 @@ describe("a quote id", () => {
     ["with a space after it", (id: string) => `${id} `],
     ["with a NUL after it", (id: string) => `${id}\0`],
   ])("rejects %s as a quote id", async (_name, change) => {
-    const payment = await paid();
-    const changed = change(payment.offer.quoteId);
+    const { by, tx } = await payer(world);
+    const quoteId = change(by.quoteId);
     expectRefused(
-      await callWith(world, payment.agent, payment.tx, changed),
+      await by.prove(tx, {}, { ...by.offer, quoteId }),
       /^X-Payment: quote_id: must be the quote_id of a 402 answer/,
       "INVALID_PAYMENT",
       400,
     );
-    const inBody = await callWithBody(world, payment.agent, { tx_ref: payment.tx, quote_id: changed });
     // The proto validation rules reject long identifiers.
-    if (changed.length > 200) expectRefused(inBody, /^payment_proof\.quote_id: /, "INVALID_REQUEST", 400);
-    else expectRefused(inBody, /^payment_proof\.quote_id: must be the quote_id/, "INVALID_PAYMENT", 400);
-    await expectStillGood(payment);
+    const [says, code] =
+      quoteId.length > 200 ? ["", "INVALID_REQUEST"] : ["must be the quote_id", "INVALID_PAYMENT"];
+    const inBody = await by.claim({ tx_ref: tx, quote_id: quoteId });
+    expectRefused(inBody, new RegExp(`^payment_proof\\.quote_id: ${says}`), code, 400);
+    await expectStillGood(by, tx);
   });
 
   it("refuses a quote id of another installation", async () => {
-    const payment = await paid();
-    const foreign = { version: 1, secret: Buffer.alloc(32, 7) };
-    const offer = pastOffer({ current: () => foreign, version: () => foreign }, payment.agent, 0);
-    const tx = await world.pay(payment.agent, PRICE, offer.memo);
-    expectRefused(
-      await callWith(world, payment.agent, tx, offer.quoteId),
-      /the quote was not issued by this gateway/,
-    );
-    expectRefused(
-      await callWith(world, payment.agent, tx, payment.offer.quoteId),
-      /names no quote of this gateway; the operator can assign/,
-    );
-    await expectStillGood(payment);
+    const own = await payer(world);
+    const { by, tx } = await sealedWith({ version: 1, secret: Buffer.alloc(32, 7) }, own.by.agent);
+    await by.expectRefused(tx, NOT_OURS);
+    await own.by.expectRefused(tx, /names no quote of this gateway; the operator can assign/);
+    await expectStillGood(own.by, own.tx);
   });
 
   it("refuses a quote id whose sealing key was retired, and accepts it once the key is back", async () => {
-    const agent = await world.agent();
-    const retired = { version: 9, secret: Buffer.alloc(32, 9) };
-    const offer = pastOffer({ current: () => retired, version: () => retired }, agent, 0);
-    const tx = await world.pay(agent, PRICE, offer.memo);
-    expectRefused(
-      await callWith(world, agent, tx, offer.quoteId),
-      /the quote was not issued by this gateway/,
-    );
-    await expectNothing(world, agent);
-    const hex = retired.secret.toString("hex");
+    const secret = Buffer.alloc(32, 9);
+    const { by, tx } = await sealedWith({ version: 9, secret });
+    await by.expectRefused(tx, NOT_OURS);
+    await by.expectNothing();
     await query(
       world.database.url,
       `insert into sealing_key (version, secret, active_from)
-        values (9, '\\x${hex}', now() + interval '1 day')`,
+        values (9, '\\x${secret.toString("hex")}', now() + interval '1 day')`,
     );
-    await expect
-      .poll(async () => (await callWith(world, agent, tx, offer.quoteId)).status, { interval: 300 })
-      .toBe(200);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    await expect.poll(async () => (await by.prove(tx)).status, { interval: 300 }).toBe(200);
+    await by.expectOneCall();
   });
 
   it("returns the stored answer of a paid quote after its sealing key is gone", async () => {
-    const agent = await world.agent();
     const key = world.postgres.sealingKeys.current();
-    const offer = pastOffer({ current: () => key, version: () => key }, agent, 0);
-    const tx = await world.pay(agent, PRICE, offer.memo);
-    expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
-    await query(
-      world.database.url,
-      "update sealing_key set secret = decode(repeat('ab', 32), 'hex') where version = 1",
-    );
+    const { by, tx } = await sealedWith(key);
+    await by.expectBought(tx);
+    await setSecret("decode(repeat('ab', 32), 'hex')");
     const successor = await world.startAnother();
-    const init = { method: "POST", body: JSON.stringify({ tool: TOOL, params: PARAMS }) };
-    const answer = await request(successor, agent, "/v1/mcp/tools/call", init, xPayment(tx, offer.quoteId));
-    await query(
-      world.database.url,
-      `update sealing_key set secret = '\\x${key.secret.toString("hex")}' where version = 1`,
-    );
-    expectBought(answer, tx, offer.quoteId);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-  });
-});
-
-describe("a step id", () => {
-  it("refuses the step id of another quote before any lookup", async () => {
-    const payment = await paid();
-    const other = await offerFor(world, payment.agent);
-    world.chain.faults.resetCallCounts();
-    const proof = { tx_ref: payment.tx, quote_id: payment.offer.quoteId, step_id: other.stepId };
-    expectRefused(await callWithBody(world, payment.agent, proof), /step_id does not belong to the quote/);
-    expect(world.chain.faults.callCount("getTransaction")).toBe(0);
-    await expectStillGood(payment);
+    const init = { method: "POST", body: BODY };
+    const answer = await request(successor, by.agent, "/v1/mcp/tools/call", init, xPayment(tx, by.quoteId));
+    await setSecret(`'\\x${key.secret.toString("hex")}'`);
+    expectBought(answer, tx, by.quoteId);
+    await by.expectOneCall();
   });
 });

@@ -9,18 +9,17 @@ import {
 } from "@solana/spl-token";
 import { Keypair, PublicKey, SystemProgram, TransactionInstruction, type Signer } from "@solana/web3.js";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
+import { rpc } from "../localchain/paying.ts";
 import type { Agent, Ground } from "../support/world.ts";
 
 export const MINT = new PublicKey(USDC_MINT);
 export const MEMO_V1 = new PublicKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
 const MEMO_V2 = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
-/** A Memo instruction. */
 export function memo(content: string | Uint8Array, programId = MEMO_V2): TransactionInstruction {
   return new TransactionInstruction({ programId, keys: [], data: Buffer.from(content) });
 }
 
-/** The treasury's USDC account: `pay_to`. */
 export function payTo({ chain, treasury }: Ground): PublicKey {
   return chain.controls.usdcAccount(treasury.publicKey);
 }
@@ -37,7 +36,6 @@ export function transfer(
   return createTransferCheckedInstruction(from, MINT, to, authority.publicKey, amount, USDC_DECIMALS);
 }
 
-/** A transfer from the treasury's account, signed by the treasury. */
 export function transferOut(ground: Ground, amount: bigint, to: PublicKey): TransactionInstruction {
   return createTransferCheckedInstruction(
     payTo(ground),
@@ -113,4 +111,30 @@ export function otherToken(
       program,
     ),
   };
+}
+
+interface ChainAnswer {
+  transaction: {
+    message: { accountKeys: string[]; instructions: { programIdIndex: number; data: string }[] };
+  };
+  meta: { innerInstructions: unknown[] };
+}
+
+/** Makes the endpoint report the transaction, changed, to the next query for any. */
+export async function reportOnce(
+  { chain }: Ground,
+  tx: string,
+  change: (reported: ChainAnswer) => void = () => {},
+): Promise<void> {
+  const result = (await rpc(chain, "getTransaction", tx, {
+    encoding: "json",
+    commitment: "confirmed",
+    maxSupportedTransactionVersion: 1,
+  })) as ChainAnswer;
+  change(result);
+  chain.faults.add({
+    method: "getTransaction",
+    fault: { kind: "result", result: result as never },
+    calls: 1,
+  });
 }

@@ -1,25 +1,20 @@
 import { decodePaymentRequiredHeader } from "@x402/core/http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { SLOT_MS, x402Payer, type Payload, type X402Payer } from "../interop/x402-payer.ts";
 import { query } from "../support/database-server.ts";
-import { request, type Answer, type World } from "../support/world.ts";
-import { PARAMS, PRICE, startScene, TOOL } from "./scene.ts";
+import { request, type Answer } from "../support/world.ts";
+import { PARAMS, PRICE, useScene, TOOL } from "./scene.ts";
 
 /** Calls without an API key: a wallet pays, and strangers try to use its payment. */
 
 const PATH = `/x402/${TOOL}`;
 const OTHER_PARAMS = { model: "llama-3.1-70b" };
 
-let world: World;
+const world = useScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" }, SLOT_MS);
 let payer: X402Payer;
 
 beforeAll(async () => {
-  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" }, SLOT_MS);
   payer = await x402Payer(world);
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 const ask = (paymentSignature?: string, params: object = PARAMS, path = PATH, gateway = world.gateway) =>
@@ -175,10 +170,11 @@ describe("one payment of a wallet without an account", () => {
           ask(signed, PARAMS, PATH, gateways[index % 3] ?? world.gateway),
         ),
       );
-    for (const { status, body } of await race())
-      expect(["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING"]).toContain(
-        `${status} ${body.code}`,
-      );
+    // On a busy machine the chain may not answer in time: nothing was consumed then.
+    const allowed = ["200 undefined", "409 REQUEST_IN_PROGRESS", "503 PAYMENT_PENDING", "503 UNAVAILABLE"];
+    const first = await race();
+    expect(first.filter(({ status, body }) => !allowed.includes(`${status} ${body.code}`))).toEqual([]);
+    await expect.poll(async () => (await ask(signed)).status).toBe(200);
     const settled = await race();
     for (const { status, body } of settled)
       expect({ status, body }).toEqual({ status: 200, body: settled[0]?.body });
@@ -207,7 +203,8 @@ describe("unpaid answers", () => {
     const offer = await ask(undefined, PARAMS, PATH, other);
     const signed = await payer.sign(offer.headers.get("payment-required") ?? "");
     expect((await ask(signed, PARAMS, PATH, other)).status).toBe(200);
-    expect(left(await ask(undefined, PARAMS, PATH, other))).toBe(left(offer));
+    // More when the bucket was refilled meanwhile.
+    expect(left(await ask(undefined, PARAMS, PATH, other))).toBeGreaterThanOrEqual(left(offer));
   });
 
   it("say that the route is off when X402_KEYLESS is off", async () => {

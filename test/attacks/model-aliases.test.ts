@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMPLETION, json, modelServer, type ModelServer } from "../inference/model-server.ts";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent, type Answer } from "../support/world.ts";
 
 /** A model alias resolves for each call; its price must hold from the quote to the charge. */
 
@@ -14,16 +15,13 @@ const messages = [{ role: "user", content: "2+2?" }];
 /** (64 + 8 + 4) tokens in and 100 out, at most. */
 const QUOTES = { large: 7_520, small: 752 };
 
-let folder: string;
-let world: World;
+const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-aliases-"));
 let agents: Agent[];
 /** Models whose server refuses calls for a second. */
 const busy = new Set<string>();
 const asked: string[] = [];
 let server: ModelServer;
-
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-aliases-"));
+const world = useWorld(async () => {
   server = await modelServer((response) => {
     const { model } = JSON.parse(server.received.at(-1)?.body ?? "{}");
     if (busy.has(model)) return json(response, 503, {}, { "Retry-After": "1" });
@@ -38,22 +36,20 @@ beforeAll(async () => {
   ];
   const upstreams = [{ name: "main", base_url: server.baseUrl, models: [LARGE, SMALL] }];
   const file = path.join(folder, "config.json");
-  await writeFile(file, JSON.stringify({ inference: { aliases, upstreams } }));
-  world = await startWorld({ TOOLGATE_CONFIG: file, WATCH_INTERVAL_MS: "600000" });
+  writeFileSync(file, JSON.stringify({ inference: { aliases, upstreams } }));
+  return { TOOLGATE_CONFIG: file };
+});
+beforeAll(async () => {
   agents = await Promise.all([1, 2, 3].map(() => world.agent({ balance: 1_000_000n })));
 });
 afterAll(async () => {
-  const violations = await world.violations();
-  await world.close();
   await server[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
-  expect(violations).toEqual([]);
+  rmSync(folder, { recursive: true });
 });
 
 const chat = (agent: Agent, model: string, headers: Record<string, string> = {}): Promise<Answer> =>
   world.call(agent, "inference_chat", { model, messages }, { headers });
 
-/** The model that `GET /runs/{id}` names. */
 async function modelOf(agent: Agent, { body }: Answer): Promise<unknown> {
   return (await world.get(agent, `/runs/${body.receipt.run_id}`)).body.model;
 }

@@ -9,238 +9,142 @@ import {
   TOKEN_PROGRAM_ID,
 } from "@solana/spl-token";
 import { Keypair, SystemProgram, type Signer, type TransactionInstruction } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { USDC_AUTHORITY } from "../../src/localchain/index.ts";
-import type { Agent, World } from "../support/world.ts";
 import { memo, MINT, otherToken, payTo, transfer, transferOut } from "./instructions.ts";
-import {
-  callWith,
-  expectAccount,
-  expectBought,
-  expectNothing,
-  expectRefused,
-  offerFor,
-  PRICE,
-  startScene,
-  type Offer,
-} from "./scene.ts";
+import { buyer, expectRefused, PRICE, useScene, type Buyer } from "./scene.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await startScene();
-});
-afterEach(async () => {
-  expect(await world.violations()).toEqual([]);
-});
-afterAll(() => world.close());
+const world = useScene();
 
-type Attack = (
-  agent: Agent,
-  offer: Offer,
-) => TransactionInstruction[] | { instructions: TransactionInstruction[]; signers: Signer[] };
+/** What follows the memo, and those who sign beside the payer. */
+type Attack = (payer: Buyer) => readonly [instructions: TransactionInstruction[], signer?: Signer];
 
-const usdcOf = (agent: Agent) => world.chain.controls.usdcAccount(agent.wallet.publicKey);
-const stranger = () => world.chain.controls.createWallet({ microUsd: 0n });
+const usdcOf = ({ agent }: Buyer) => world.chain.controls.usdcAccount(agent.wallet.publicKey);
+const stranger = () =>
+  world.chain.controls.usdcAccount(world.chain.controls.createWallet({ microUsd: 0n }).publicKey);
+const pay = ({ agent }: Buyer, amount = PRICE, to = payTo(world)) => transfer(world, agent, amount, to);
+
+/** A second USDC account of the treasury's owner. */
+function secondAccount(by: Buyer): [TransactionInstruction[], Keypair] {
+  const account = Keypair.generate();
+  const [fromPubkey, newAccountPubkey] = [by.agent.wallet.publicKey, account.publicKey];
+  const size = { lamports: 2_039_280, space: 165, programId: TOKEN_PROGRAM_ID };
+  const create = SystemProgram.createAccount({ fromPubkey, newAccountPubkey, ...size });
+  const initialize = createInitializeAccount3Instruction(newAccountPubkey, MINT, world.treasury.publicKey);
+  return [[create, initialize, pay(by, PRICE, newAccountPubkey)], account];
+}
+
+function handedOver(by: Buyer): TransactionInstruction {
+  const [from, to] = [by.agent.wallet.publicKey, world.treasury.publicKey];
+  return createSetAuthorityInstruction(usdcOf(by), from, AuthorityType.AccountOwner, to);
+}
 
 /** Transactions that carry the right memo and bring the treasury nothing. */
 const ATTACKS: [string, RegExp, Attack][] = [
-  [
-    "a transfer that failed",
-    /the transaction failed on the chain/,
-    (agent, offer) => [memo(offer.memo), transfer(world, agent, 2_000_000_000n)],
-  ],
+  ["a transfer that failed", /the transaction failed on the chain/, (by) => [[pay(by, 2_000_000_000n)]]],
   [
     "a transfer to another wallet",
     /does not pay the treasury; send USDC to the token account/,
-    (agent, offer) => [
-      memo(offer.memo),
-      transfer(world, agent, PRICE, world.chain.controls.usdcAccount(stranger().publicKey)),
-    ],
+    (by) => [[pay(by, PRICE, stranger())]],
   ],
-  [
-    "a transfer to oneself",
-    /does not pay the treasury/,
-    (agent, offer) => [memo(offer.memo), transfer(world, agent, PRICE, usdcOf(agent))],
-  ],
-  ["a memo alone", /does not pay the treasury/, (_agent, offer) => [memo(offer.memo)]],
-  [
-    "a transfer of nothing",
-    /balance did not grow/,
-    (agent, offer) => [memo(offer.memo), transfer(world, agent, 0n)],
-  ],
+  ["a transfer to oneself", /does not pay the treasury/, (by) => [[pay(by, PRICE, usdcOf(by))]]],
+  ["a memo alone", /does not pay the treasury/, () => [[]]],
+  ["a transfer of nothing", /balance did not grow/, (by) => [[pay(by, 0n)]]],
   [
     "a transfer from the treasury to itself",
     /balance did not grow/,
-    (_agent, offer) => ({
-      instructions: [memo(offer.memo), transferOut(world, PRICE, payTo(world))],
-      signers: [world.treasury],
-    }),
+    () => [[transferOut(world, PRICE, payTo(world))], world.treasury],
   ],
   [
     "a transfer out of the treasury",
     /balance did not grow/,
-    (agent, offer) => ({
-      instructions: [memo(offer.memo), transferOut(world, PRICE, usdcOf(agent))],
-      signers: [world.treasury],
-    }),
+    (by) => [[transferOut(world, PRICE, usdcOf(by))], world.treasury],
   ],
   [
     "a transfer that comes back in the same transaction",
     /balance did not grow/,
-    (agent, offer) => ({
-      instructions: [
-        memo(offer.memo),
-        transfer(world, agent, PRICE),
-        transferOut(world, PRICE, usdcOf(agent)),
-      ],
-      signers: [world.treasury],
-    }),
+    (by) => [[pay(by), transferOut(world, PRICE, usdcOf(by))], world.treasury],
   ],
   [
     "a transfer of which a part comes back",
     /do not add up/,
-    (agent, offer) => ({
-      instructions: [
-        memo(offer.memo),
-        transfer(world, agent, PRICE * 3n),
-        transferOut(world, PRICE, usdcOf(agent)),
-      ],
-      signers: [world.treasury],
-    }),
+    (by) => [[pay(by, PRICE * 3n), transferOut(world, PRICE, usdcOf(by))], world.treasury],
   ],
   [
     "USDC minted into the treasury",
     /do not add up/,
-    (_agent, offer) => ({
-      instructions: [
-        memo(offer.memo),
-        createMintToInstruction(MINT, payTo(world), USDC_AUTHORITY.publicKey, PRICE),
-      ],
-      signers: [USDC_AUTHORITY],
-    }),
+    () => [[createMintToInstruction(MINT, payTo(world), USDC_AUTHORITY.publicKey, PRICE)], USDC_AUTHORITY],
   ],
   [
     "a full token account handed over to the treasury's owner",
     /does not pay the treasury/,
-    (agent, offer) => [
-      memo(offer.memo),
-      createSetAuthorityInstruction(
-        usdcOf(agent),
-        agent.wallet.publicKey,
-        AuthorityType.AccountOwner,
-        world.treasury.publicKey,
-      ),
-    ],
+    (by) => [[handedOver(by)]],
   ],
-  [
-    "a transfer to a second USDC account of the treasury's owner",
-    /does not pay the treasury/,
-    (agent, offer) => {
-      const account = Keypair.generate();
-      const [fromPubkey, newAccountPubkey] = [agent.wallet.publicKey, account.publicKey];
-      const create = SystemProgram.createAccount({
-        fromPubkey,
-        newAccountPubkey,
-        lamports: 2_039_280,
-        space: 165,
-        programId: TOKEN_PROGRAM_ID,
-      });
-      const initialize = createInitializeAccount3Instruction(
-        newAccountPubkey,
-        MINT,
-        world.treasury.publicKey,
-      );
-      return {
-        instructions: [memo(offer.memo), create, initialize, transfer(world, agent, PRICE, newAccountPubkey)],
-        signers: [account],
-      };
-    },
-  ],
+  ["a transfer to a second USDC account of the treasury's owner", /does not pay the treasury/, secondAccount],
 ];
 
 /** After a refusal the quote is as good as before: it is paid properly, once. */
-async function expectStillPayable(agent: Agent, offer: Offer): Promise<void> {
-  await expectNothing(world, agent);
-  const tx = await world.pay(agent, PRICE, offer.memo);
-  expectBought(await callWith(world, agent, tx, offer.quoteId), tx, offer.quoteId);
-  await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+async function expectStillPayable(by: Buyer): Promise<void> {
+  await by.expectNothing();
+  await by.expectBought(await by.pay());
+  await by.expectOneCall();
 }
 
 describe("a transaction without a payment", () => {
   beforeAll(() => world.chain.controls.mintUsdc(world.treasury.publicKey, 10_000_000n));
 
   it.each(ATTACKS)("refuses %s with the reason", async (_name, reason, attack) => {
-    const agent = await world.agent();
-    // Some attacks leave the agent without its account.
-    const payer = await world.agent();
-    const offer = await offerFor(world, agent);
-    const made = attack(payer, offer);
-    const { instructions, signers } = Array.isArray(made) ? { instructions: made, signers: [] } : made;
-    const tx = await world.send(
-      payer,
-      instructions,
-      ...signers.map((signer) => Keypair.fromSecretKey(signer.secretKey)),
-    );
-    for (const _ of [1, 2]) expectRefused(await callWith(world, agent, tx, offer.quoteId), reason);
-    await expectStillPayable(agent, offer);
+    // Some attacks leave the payer without its account.
+    const [by, payer] = [await buyer(world), await buyer(world)];
+    const [instructions, signer] = attack(payer);
+    const signers = signer ? [Keypair.fromSecretKey(signer.secretKey)] : [];
+    const tx = await payer.send([memo(by.offer.memo), ...instructions], ...signers);
+    for (const _ of [1, 2]) await by.expectRefused(tx, reason);
+    await expectStillPayable(by);
   });
 
   it.each([
     ["another token of the same program", TOKEN_PROGRAM_ID, /of another token \(mint .*\); pay in USDC/],
     ["a token of Token-2022", TOKEN_2022_PROGRAM_ID, /another token program's token/],
   ])("refuses %s with the reason", async (_name, program, reason) => {
-    const agent = await world.agent();
-    const offer = await offerFor(world, agent);
-    const token = otherToken(world, agent, PRICE, program);
-    await world.send(agent, token.setUp, token.mint);
-    const tx = await world.send(agent, [memo(offer.memo), token.transfer]);
-    expectRefused(await callWith(world, agent, tx, offer.quoteId), reason);
-    await expectStillPayable(agent, offer);
+    const by = await buyer(world);
+    const token = otherToken(world, by.agent, PRICE, program);
+    await by.send(token.setUp, token.mint);
+    await by.expectRefused(await by.send([memo(by.offer.memo), token.transfer]), reason);
+    await expectStillPayable(by);
   });
 
   it("counts only the USDC when a transfer of another token comes with it", async () => {
-    const agent = await world.agent();
-    const offer = await offerFor(world, agent);
-    const token = otherToken(world, agent, PRICE, TOKEN_PROGRAM_ID);
-    await world.send(agent, token.setUp, token.mint);
-    const tx = await world.send(agent, [memo(offer.memo), token.transfer, transfer(world, agent, 1n)]);
-    expectRefused(
-      await callWith(world, agent, tx, offer.quoteId),
-      /\$0\.000001 was sent, the price is \$0\.001; \$0\.000001 was credited/,
-    );
-    await expectAccount(world, agent, { balance: 1n, receipts: 0 });
+    const by = await buyer(world);
+    const token = otherToken(world, by.agent, PRICE, TOKEN_PROGRAM_ID);
+    await by.send(token.setUp, token.mint);
+    const tx = await by.send([memo(by.offer.memo), token.transfer, pay(by, 1n)]);
+    await by.expectRefused(tx, /\$0\.000001 was sent, the price is \$0\.001; \$0\.000001 was credited/);
+    await by.expectAccount(1n, 0);
   });
 
   it("refuses a made-up signature after a bounded wait", async () => {
-    const agent = await world.agent();
-    const offer = await offerFor(world, agent);
-    const answer = await callWith(world, agent, "5".repeat(87), offer.quoteId);
+    const by = await buyer(world);
+    const answer = await by.prove("5".repeat(87));
     expectRefused(answer, /not on the chain yet.*quote and proof stay unused/);
     expect(answer.headers.get("retry-after")).toBe("2");
-    await expectStillPayable(agent, offer);
+    await expectStillPayable(by);
   });
 });
 
 describe("a treasury account closed and reopened in one transaction", () => {
+  const empty = useScene();
+
   it("counts what a reopened treasury account gained", async () => {
-    const empty = await startScene();
-    try {
-      const agent = await empty.agent();
-      const offer = await offerFor(empty, agent);
-      const account = payTo(empty);
-      const owner = empty.treasury.publicKey;
-      const instructions = [
-        memo(offer.memo),
-        createCloseAccountInstruction(account, agent.wallet.publicKey, owner),
-        createAssociatedTokenAccountIdempotentInstruction(agent.wallet.publicKey, account, owner, MINT),
-        transfer(empty, agent, PRICE),
-      ];
-      const tx = await empty.send(agent, instructions, empty.treasury);
-      expectBought(await callWith(empty, agent, tx, offer.quoteId), tx, offer.quoteId);
-      await expectAccount(empty, agent, { balance: 0n, receipts: 1 });
-      expect(await empty.violations()).toEqual([]);
-    } finally {
-      await empty.close();
-    }
+    const by = await buyer(empty);
+    const [account, owner, wallet] = [payTo(empty), empty.treasury.publicKey, by.agent.wallet.publicKey];
+    const instructions = [
+      memo(by.offer.memo),
+      createCloseAccountInstruction(account, wallet, owner),
+      createAssociatedTokenAccountIdempotentInstruction(wallet, account, owner, MINT),
+      transfer(empty, by.agent, PRICE),
+    ];
+    await by.expectBought(await by.send(instructions, empty.treasury));
+    await by.expectOneCall();
   });
 });

@@ -10,255 +10,161 @@ import {
   Transaction,
   TransactionMessage,
   VersionedTransaction,
+  type AddressLookupTableAccount,
 } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { rpc } from "../localchain/paying.ts";
-import type { Agent, World } from "../support/world.ts";
-import { batch, memo, MINT, payTo, transfer } from "./instructions.ts";
-import {
-  callWith,
-  expectAccount,
-  expectBought,
-  expectNothing,
-  expectRefused,
-  offerFor,
-  PRICE,
-  startScene,
-  type Offer,
-} from "./scene.ts";
+import { base58 } from "@scure/base";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { batch, memo, MINT, payTo, reportOnce, transfer } from "./instructions.ts";
+import { buyer, expectRefused, payer, PRICE, useScene, type Buyer } from "./scene.ts";
 
-let world: World;
+const world = useScene();
 let connection: Connection;
-let agent: Agent;
-let offer: Offer;
-beforeAll(async () => {
-  world = await startScene();
+let by: Buyer;
+beforeAll(() => {
   connection = new Connection(world.chain.url, { commitment: "confirmed", wsEndpoint: world.chain.wsUrl });
-  await setUp();
 });
-afterEach(async () => {
-  expect(await world.violations()).toEqual([]);
-  await setUp();
+beforeEach(async () => {
+  by = await buyer(world);
 });
-afterAll(() => world.close());
 
-async function setUp(): Promise<void> {
-  agent = await world.agent();
-  offer = await offerFor(world, agent);
-}
-
-const usdcOf = (owner: Agent) => world.chain.controls.usdcAccount(owner.wallet.publicKey);
+const usdc = () => world.chain.controls.usdcAccount(by.agent.wallet.publicKey);
+const move = (amount = PRICE, to = payTo(world), ...more: [Keypair?]) =>
+  transfer(world, by.agent, amount, to, ...more);
+const pays = (...instructions: Parameters<Buyer["send"]>[0]) =>
+  by.send([memo(by.offer.memo), ...instructions]);
 
 /** The proof buys the call once, and whatever was over `PRICE` stays. */
 async function expectOnePurchase(tx: string, surplus = 0n): Promise<void> {
-  const first = await callWith(world, agent, tx, offer.quoteId);
-  expectBought(first, tx, offer.quoteId);
-  expect((await callWith(world, agent, tx, offer.quoteId)).body).toEqual(first.body);
-  await expectAccount(world, agent, { balance: surplus, receipts: 1 });
+  const first = await by.expectBought(tx);
+  expect((await by.prove(tx)).body).toEqual(first.body);
+  await by.expectAccount(surplus, 1);
+}
+
+async function sendVersioned(signers: Keypair[], tables?: AddressLookupTableAccount[]) {
+  const [{ publicKey: payerKey }] = signers as [Keypair];
+  const { blockhash: recentBlockhash } = await connection.getLatestBlockhash();
+  const message = { payerKey, recentBlockhash, instructions: [memo(by.offer.memo), move()] };
+  const transaction = new VersionedTransaction(new TransactionMessage(message).compileToV0Message(tables));
+  transaction.sign(signers);
+  const tx = await connection.sendTransaction(transaction, { skipPreflight: true });
+  world.chain.chain.advance(2);
+  return { tx, transaction };
 }
 
 describe("a payment in an unusual transaction", () => {
   it("buys the call once with the transfer before the memo", async () => {
-    await expectOnePurchase(await world.send(agent, [transfer(world, agent, PRICE), memo(offer.memo)]));
+    await expectOnePurchase(await by.send([move(), memo(by.offer.memo)]));
   });
 
   it("buys the call once with Transfer instead of TransferChecked", async () => {
-    const plain = createTransferInstruction(usdcOf(agent), payTo(world), agent.wallet.publicKey, PRICE);
-    await expectOnePurchase(await world.send(agent, [memo(offer.memo), plain]));
+    const plain = createTransferInstruction(usdc(), payTo(world), by.agent.wallet.publicKey, PRICE);
+    await expectOnePurchase(await pays(plain));
   });
 
   it("buys the call once with several transfers, which are summed", async () => {
-    const parts = [transfer(world, agent, 600n), transfer(world, agent, 300n), transfer(world, agent, 107n)];
-    await expectOnePurchase(await world.send(agent, [memo(offer.memo), ...parts]), 7n);
+    await expectOnePurchase(await pays(move(600n), move(300n), move(107n)), 7n);
   });
 
   it("buys the call once with one batch instruction of the Token program", async () => {
-    const both = batch(transfer(world, agent, 400n), transfer(world, agent, 600n));
-    await expectOnePurchase(await world.send(agent, [memo(offer.memo), both]));
+    await expectOnePurchase(await pays(batch(move(400n), move(600n))));
   });
 
   it("credits a batch that is too small with the amount it moved", async () => {
-    const both = batch(transfer(world, agent, 400n), transfer(world, agent, 599n));
-    const tx = await world.send(agent, [memo(offer.memo), both]);
-    expectRefused(
-      await callWith(world, agent, tx, offer.quoteId),
+    await by.expectRefused(
+      await pays(batch(move(400n), move(599n))),
       /\$0\.000999 was sent, the price is \$0\.001/,
     );
-    await expectAccount(world, agent, { balance: 999n, receipts: 0 });
+    await by.expectAccount(999n, 0);
   });
 
   it("buys the call once with the treasury's address in a lookup table", async () => {
-    const [create, table] = AddressLookupTableProgram.createLookupTable({
-      authority: agent.wallet.publicKey,
-      payer: agent.wallet.publicKey,
-      recentSlot: await connection.getSlot("confirmed"),
-    });
+    const owner = { authority: by.agent.wallet.publicKey, payer: by.agent.wallet.publicKey };
+    const recentSlot = await connection.getSlot("confirmed");
+    const [create, lookupTable] = AddressLookupTableProgram.createLookupTable({ ...owner, recentSlot });
     const addresses = [MINT, payTo(world)];
-    const authority = {
-      lookupTable: table,
-      authority: agent.wallet.publicKey,
-      payer: agent.wallet.publicKey,
-    };
-    await world.send(agent, [
-      create,
-      AddressLookupTableProgram.extendLookupTable({ ...authority, addresses }),
-    ]);
-    const { value: lookupTable } = await connection.getAddressLookupTable(table);
-    if (!lookupTable) throw new Error("the lookup table exists");
-    const { blockhash } = await connection.getLatestBlockhash();
-    const instructions = [memo(offer.memo), transfer(world, agent, PRICE)];
-    const message = new TransactionMessage({
-      payerKey: agent.wallet.publicKey,
-      recentBlockhash: blockhash,
-      instructions,
-    });
-    const transaction = new VersionedTransaction(message.compileToV0Message([lookupTable]));
-    transaction.sign([agent.wallet]);
+    const extended = AddressLookupTableProgram.extendLookupTable({ ...owner, lookupTable, addresses });
+    await by.send([create, extended]);
+    const { value: table } = await connection.getAddressLookupTable(lookupTable);
+    if (!table) throw new Error("the lookup table exists");
+    const { tx, transaction } = await sendVersioned([by.agent.wallet], [table]);
     expect(transaction.message.staticAccountKeys.map(String)).not.toContain(payTo(world).toBase58());
-    const tx = await connection.sendTransaction(transaction, { skipPreflight: true });
-    world.chain.chain.advance(2);
     await expectOnePurchase(tx);
   });
 
   it("buys the call once in a legacy transaction", async () => {
-    const transaction = new Transaction().add(memo(offer.memo), transfer(world, agent, PRICE));
-    const tx = await connection.sendTransaction(transaction, [agent.wallet], { skipPreflight: true });
+    const transaction = new Transaction().add(memo(by.offer.memo), move());
+    const tx = await connection.sendTransaction(transaction, [by.agent.wallet], { skipPreflight: true });
     world.chain.chain.advance(2);
     await expectOnePurchase(tx);
   });
 
   it("buys the call once with a delegate as the transfer's authority", async () => {
     const delegate = Keypair.generate();
-    const approve = createApproveInstruction(
-      usdcOf(agent),
-      delegate.publicKey,
-      agent.wallet.publicKey,
-      PRICE,
-    );
-    await world.send(agent, [approve]);
-    const tx = await world.send(
-      agent,
-      [memo(offer.memo), transfer(world, agent, PRICE, payTo(world), delegate)],
-      delegate,
-    );
-    await expectOnePurchase(tx);
+    await by.send([createApproveInstruction(usdc(), delegate.publicKey, by.agent.wallet.publicKey, PRICE)]);
+    const instructions = [memo(by.offer.memo), move(PRICE, payTo(world), delegate)];
+    await expectOnePurchase(await by.send(instructions, delegate));
   });
 
   it("buys the call once from an account emptied and closed in the same transaction", async () => {
     const friend = world.chain.controls.createWallet({ microUsd: 0n });
-    await world.send(agent, [
-      transfer(world, agent, 1_000_000_000n - PRICE, world.chain.controls.usdcAccount(friend.publicKey)),
-    ]);
-    const close = createCloseAccountInstruction(
-      usdcOf(agent),
-      agent.wallet.publicKey,
-      agent.wallet.publicKey,
-    );
-    await expectOnePurchase(
-      await world.send(agent, [memo(offer.memo), transfer(world, agent, PRICE), close]),
-    );
+    await by.send([move(1_000_000_000n - PRICE, world.chain.controls.usdcAccount(friend.publicKey))]);
+    const { publicKey } = by.agent.wallet;
+    await expectOnePurchase(await pays(move(), createCloseAccountInstruction(usdc(), publicKey, publicKey)));
   });
 
   it("buys the call once when another wallet pays: the quote names the account", async () => {
-    const sponsor = await world.agent();
-    const tx = await world.send(sponsor, [memo(offer.memo), transfer(world, sponsor, PRICE)]);
-    expectRefused(await callWith(world, sponsor, tx, offer.quoteId), /issued to another account/);
-    await expectNothing(world, sponsor);
+    const sponsor = await buyer(world);
+    const tx = await sponsor.send([memo(by.offer.memo), transfer(world, sponsor.agent, PRICE)]);
+    expectRefused(await sponsor.prove(tx, {}, by.offer), /issued to another account/);
+    await sponsor.expectNothing();
     await expectOnePurchase(tx);
   });
 });
 
 describe("a transaction with two signers", () => {
-  const reported = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
-
   /** Both sign: the fee payer first. */
   async function payWithTwoSigners(): Promise<[first: string, second: string]> {
-    const feePayer = world.chain.controls.createWallet();
-    const { blockhash } = await connection.getLatestBlockhash();
-    const instructions = [memo(offer.memo), transfer(world, agent, PRICE)];
-    const message = new TransactionMessage({
-      payerKey: feePayer.publicKey,
-      recentBlockhash: blockhash,
-      instructions,
-    });
-    const transaction = new VersionedTransaction(message.compileToV0Message());
-    transaction.sign([feePayer, agent.wallet]);
-    const first = await connection.sendTransaction(transaction, { skipPreflight: true });
-    world.chain.chain.advance(2);
-    const record = await rpc(world.chain, "getTransaction", first, reported);
-    const [, second] = (record as { transaction: { signatures: string[] } }).transaction.signatures;
-    if (second === undefined) throw new Error("there are two signatures");
-    return [first, second];
+    const { tx, transaction } = await sendVersioned([world.chain.controls.createWallet(), by.agent.wallet]);
+    return [tx, base58.encode(transaction.signatures[1] ?? new Uint8Array())];
   }
 
   it("is identified by its first signature only", async () => {
     const [first, second] = await payWithTwoSigners();
     await expectOnePurchase(first);
-    expectRefused(await callWith(world, agent, second, offer.quoteId), /not on the chain yet/);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    await by.expectRefused(second, /not on the chain yet/);
+    await by.expectOneCall();
   });
 
   it("is not credited twice when an endpoint finds it by its second signature", async () => {
     const [first, second] = await payWithTwoSigners();
-    const result = await rpc(world.chain, "getTransaction", first, reported);
-    world.chain.faults.add({
-      method: "getTransaction",
-      fault: { kind: "result", result: result as never },
-      calls: 1,
-    });
-    expectRefused(
-      await callWith(world, agent, second, offer.quoteId),
-      /not the transaction's id; send its first signature/,
-    );
+    await reportOnce(world, first);
+    await by.expectRefused(second, /not the transaction's id; send its first signature/);
     await expectOnePurchase(first);
   });
 });
 
-describe("a payment that an endpoint reports incorrectly", () => {
-  it("buys nothing when the response is about another transaction", async () => {
-    const other = await world.agent();
-    const otherOffer = await offerFor(world, other);
-    const paid = await world.pay(other, PRICE, otherOffer.memo);
-    const result = await rpc(world.chain, "getTransaction", paid, {
-      encoding: "json",
-      commitment: "confirmed",
-      maxSupportedTransactionVersion: 1,
-    });
-    const failed = await world.send(agent, [memo(offer.memo), transfer(world, agent, 2_000_000_000n)]);
-    world.chain.faults.add({
-      method: "getTransaction",
-      fault: { kind: "result", result: result as never },
-      calls: 1,
-    });
-    const answer = await callWith(world, agent, failed, offer.quoteId);
-    expectRefused(answer, /Solana network cannot be asked/, "UNAVAILABLE", 503);
-    expectRefused(await callWith(world, agent, failed, offer.quoteId), /failed on the chain/);
-    await expectNothing(world, agent);
-    await expectNothing(world, other);
-  });
+it("buys nothing when the response is about another transaction", async () => {
+  const other = await payer(world);
+  await reportOnce(world, other.tx);
+  const failed = await pays(move(2_000_000_000n));
+  await by.expectRefused(failed, /Solana network cannot be asked/, "UNAVAILABLE", 503);
+  await by.expectRefused(failed, /failed on the chain/);
+  await by.expectNothing();
+  await other.by.expectNothing();
+});
+
+describe("a large payment", () => {
+  const careful = useScene({ FINALIZED_ABOVE_MICROUSD: "1000", PAYMENT_WAIT_MS: "100" });
 
   it("buys nothing while a large payment can still be forked away", async () => {
-    const careful = await startScene({ FINALIZED_ABOVE_MICROUSD: "1000", PAYMENT_WAIT_MS: "100" });
-    try {
-      const buyer = await careful.agent();
-      const quoted = await offerFor(careful, buyer);
-      const tx = await careful.pay(buyer, PRICE, quoted.memo);
-      expectRefused(
-        await callWith(careful, buyer, tx, quoted.quoteId),
-        /must be finalized/,
-        "PAYMENT_PENDING",
-        503,
-      );
-      careful.chain.chain.drop(tx);
-      expectRefused(await callWith(careful, buyer, tx, quoted.quoteId), /not on the chain yet/);
-      await expectNothing(careful, buyer);
-      const again = await careful.pay(buyer, PRICE, quoted.memo);
-      careful.chain.chain.advance(40);
-      expectBought(await callWith(careful, buyer, again, quoted.quoteId), again, quoted.quoteId);
-      await expectAccount(careful, buyer, { balance: 0n, receipts: 1 });
-      expect(await careful.violations()).toEqual([]);
-    } finally {
-      await careful.close();
-    }
+    const { by: large, tx } = await payer(careful);
+    await large.expectRefused(tx, /must be finalized/, "PAYMENT_PENDING", 503);
+    careful.chain.chain.drop(tx);
+    await large.expectRefused(tx, /not on the chain yet/);
+    await large.expectNothing();
+    const again = await large.pay();
+    careful.chain.chain.advance(40);
+    await large.expectBought(again);
+    await large.expectOneCall();
   });
 });

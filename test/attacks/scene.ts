@@ -1,31 +1,35 @@
 import { randomUUID } from "node:crypto";
+import type { Keypair, TransactionInstruction } from "@solana/web3.js";
 import { expect } from "vitest";
 import { Quotes, type SealingKeys } from "../../src/domain/payments/quote.ts";
-import { fingerprint } from "../../src/domain/calls/fingerprint.ts";
+import { fingerprint } from "../../src/domain/calls/call-context.ts";
 import { formatUsdc } from "../../src/domain/core/money.ts";
 import { systemRandom } from "../../src/system.ts";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
 /** The paid call that most attacks are about, and its price in micro-USD. */
 export const TOOL = "vram_estimate";
 export const PARAMS = { model: "llama-3.1-8b" };
+export const OTHER_PARAMS = { model: "llama-3.1-70b" };
 export const PRICE = 1_000n;
 
 /** A gateway whose treasury job runs once, before any payment, so that only tests move money. */
-export function startScene(settings: Record<string, string> = {}, slotMs?: number): Promise<World> {
-  return startWorld({ WATCH_INTERVAL_MS: "600000", ...settings }, slotMs);
-}
+export const useScene = useWorld;
 
 /** The fields of a 402 that a payer needs. */
 export interface Offer {
   quoteId: string;
   stepId: string;
-  /** The short memo form. */
   memo: string;
 }
 
-/** Requests a quote. */
-export async function offerFor(world: World, agent: Agent, params: object = PARAMS): Promise<Offer> {
+export interface Extra {
+  headers?: Record<string, string>;
+  body?: object;
+}
+
+async function offerFor(world: World, agent: Agent, params: object = PARAMS): Promise<Offer> {
   const { status, body } = await world.call(agent, TOOL, params);
   expect(status, JSON.stringify(body)).toBe(402);
   return { quoteId: body.quote.quote_id, stepId: body.step_id, memo: memoOf(body.quote) };
@@ -37,24 +41,6 @@ export function pastOffer(keys: SealingKeys, agent: Agent, secondsAgo: number): 
   const quotes = new Quotes(keys, clock, systemRandom, 300);
   const { quoteId } = quotes.issue(agent.accountId, PRICE, fingerprint(TOOL, PARAMS));
   return { quoteId, stepId: "", memo: `svc:${quoteId}` };
-}
-
-/** Repeats the call with the proof in the header. */
-export function callWith(
-  world: World,
-  agent: Agent,
-  tx: string,
-  quoteId: string,
-  extra: object = {},
-): Promise<Answer> {
-  return world.call(agent, TOOL, PARAMS, { headers: xPayment(tx, quoteId), body: extra });
-}
-
-/** Repeats the call with the proof in the body. */
-export function callWithBody(world: World, agent: Agent, proof: Record<string, unknown>): Promise<Answer> {
-  return world.call(agent, TOOL, PARAMS, {
-    body: { payment_proof: { network: "solana-mainnet", ...proof }, idempotency_key: randomUUID() },
-  });
 }
 
 /** Error for a transaction that was charged or credited before. */
@@ -88,21 +74,111 @@ export function expectBought(answer: Answer, tx: string, quoteId: string): void 
   });
 }
 
-/** Asserts the balance in micro-USD, which may be negative, and the number of charged calls. */
-export async function expectAccount(
-  world: World,
-  agent: Agent,
-  account: { balance: bigint; receipts: number },
-): Promise<void> {
-  const [status, receipts] = await Promise.all([
-    world.call(agent, "get_status", {}),
-    world.get(agent, "/receipts"),
-  ]);
-  const reported = { balance: status.body.result.balance_usdc, receipts: receipts.body.items.length };
-  expect(reported).toEqual({ ...account, balance: formatUsdc(account.balance) });
+/** An account that has requested a quote of the paid call. */
+export class Buyer {
+  readonly #world: World;
+  readonly agent: Agent;
+  readonly offer: Offer;
+
+  constructor(world: World, agent: Agent, offer: Offer) {
+    this.#world = world;
+    this.agent = agent;
+    this.offer = offer;
+  }
+
+  get quoteId(): string {
+    return this.offer.quoteId;
+  }
+
+  memo(nonce: string | number = 1): string {
+    return `${this.offer.stepId}:${this.offer.quoteId}:${nonce}`;
+  }
+
+  /** The same account with another quote. */
+  async again(params?: object): Promise<Buyer> {
+    return new Buyer(this.#world, this.agent, await offerFor(this.#world, this.agent, params));
+  }
+
+  /** Pays the treasury. @returns the transaction's signature */
+  pay(amount = PRICE, memo = this.offer.memo): Promise<string> {
+    return this.#world.pay(this.agent, amount, memo);
+  }
+
+  send(instructions: readonly TransactionInstruction[], ...signers: readonly Keypair[]): Promise<string> {
+    return this.#world.send(this.agent, instructions, ...signers);
+  }
+
+  call(extra: Extra = {}, params: object = PARAMS): Promise<Answer> {
+    return this.#world.call(this.agent, TOOL, params, extra);
+  }
+
+  /** Makes the paid call with the proof in the header. */
+  prove(tx: string, body: object = {}, { quoteId } = this.offer): Promise<Answer> {
+    return this.call({ headers: xPayment(tx, quoteId), body });
+  }
+
+  /** Makes the paid call with the proof in the body. */
+  claim(proof: Record<string, unknown>): Promise<Answer> {
+    const payment_proof = { network: "solana-mainnet", ...proof };
+    return this.call({ body: { payment_proof, idempotency_key: randomUUID() } });
+  }
+
+  async expectRefused(tx: string, message: RegExp, code?: string, status?: number): Promise<void> {
+    expectRefused(await this.prove(tx), message, code, status);
+  }
+
+  async expectBought(tx: string, body: object = {}): Promise<Answer> {
+    const answer = await this.prove(tx, body);
+    expectBought(answer, tx, this.quoteId);
+    return answer;
+  }
+
+  /** Asserts the balance in micro-USD, which may be negative, and the number of charged calls. */
+  async expectAccount(balance: bigint, receipts: number): Promise<void> {
+    const [status, list] = await Promise.all([
+      this.#world.call(this.agent, "get_status", {}),
+      this.#world.get(this.agent, "/receipts"),
+    ]);
+    const reported = { balance: status.body.result.balance_usdc, receipts: list.body.items.length };
+    expect(reported).toEqual({ receipts, balance: formatUsdc(balance) });
+  }
+
+  /** Nothing credited, nothing charged. */
+  expectNothing(): Promise<void> {
+    return this.expectAccount(0n, 0);
+  }
+
+  /** The calls that one payment buys are one: nothing is left of the payment. */
+  expectOneCall(): Promise<void> {
+    return this.expectAccount(0n, 1);
+  }
+
+  /** The operator adds to the balance. */
+  async deposit(amount: bigint): Promise<void> {
+    const { accountId } = this.agent;
+    const reason = { reason: "test", idempotencyKey: randomUUID() };
+    await this.#world.postgres.accounts.adjust({ accountId, amount, ...reason });
+  }
+
+  /** The statuses of the account's runs, newest first. */
+  async runs(): Promise<string[]> {
+    const { body } = await this.#world.get(this.agent, "/runs");
+    return body.items.map(({ status }: { status: string }) => status);
+  }
+
+  async receipts(query = ""): Promise<Answer["body"][]> {
+    return (await this.#world.get(this.agent, `/receipts${query}`)).body.items;
+  }
 }
 
-/** Nothing credited, nothing charged. */
-export function expectNothing(world: World, agent: Agent): Promise<void> {
-  return expectAccount(world, agent, { balance: 0n, receipts: 0 });
+/** A new account with an open quote. */
+export async function buyer(world: World): Promise<Buyer> {
+  const agent = await world.agent();
+  return new Buyer(world, agent, await offerFor(world, agent));
+}
+
+/** A new account that has paid its quote. */
+export async function payer(world: World): Promise<{ by: Buyer; tx: string }> {
+  const by = await buyer(world);
+  return { by, tx: await by.pay() };
 }

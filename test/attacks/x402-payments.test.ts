@@ -1,30 +1,25 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatUsdc } from "../../src/domain/core/money.ts";
 import { SLOT_MS, x402Payer, withKey, type Payload, type X402Payer } from "../interop/x402-payer.ts";
-import { request, type Agent, type Answer, type World } from "../support/world.ts";
-import { expectAccount, PARAMS, pastOffer, PRICE, startScene, TOOL } from "./scene.ts";
+import type { Gateway } from "../../src/gateway.ts";
+import { request, type Agent, type Answer } from "../support/world.ts";
+import { buyer, PARAMS, pastOffer, PRICE, useScene, TOOL, type Buyer } from "./scene.ts";
 
-let world: World;
-let agent: Agent;
+const world = useScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" }, SLOT_MS);
+let by: Buyer;
 let payer: X402Payer;
 
 beforeAll(async () => {
   // A payment that the chain refuses counts as a failure; these tests send dozens.
-  world = await startScene({ GASLESS_FAILURES_HOURLY: "1000", WATCH_INTERVAL_MS: "200" }, SLOT_MS);
   payer = await x402Payer(world);
 });
-afterEach(async () => {
-  expect(await world.violations()).toEqual([]);
-});
-afterAll(() => world.close());
 
-const callWith = (paymentSignature: string, who = agent, params: object = PARAMS) =>
+const callWith = (paymentSignature: string, who: Agent = by.agent, params: object = PARAMS) =>
   world.call(who, TOOL, params, { headers: { "PAYMENT-SIGNATURE": paymentSignature } });
 
-/** A fresh offer to the agent. */
 async function offered(): Promise<string> {
-  const { headers } = await world.call(agent, TOOL, PARAMS);
+  const { headers } = await world.call(by.agent, TOOL, PARAMS);
   return headers.get("payment-required") ?? "";
 }
 
@@ -41,7 +36,6 @@ function termsOf(paymentRequired: string): Terms {
   return accepted.extra;
 }
 
-/** The offer without its terms for the transaction. */
 function withTermsOf(paymentRequired: string, extra: Terms): string {
   const offer = decoded(paymentRequired);
   const accepts = (offer["accepts"] as Payload["accepted"][]).map((accepted) => ({ ...accepted, extra }));
@@ -62,7 +56,7 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
   let truth: string;
   let before: bigint;
   beforeAll(async () => {
-    agent = await world.agent();
+    by = await buyer(world);
     offer = await offered();
     truth = await payer.sign(offer);
     before = await payer.usdc();
@@ -70,7 +64,7 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
   /** Failed attempts cost nothing, and the valid payment on a live blockhash buys the call once. */
   afterAll(async () => {
     expect(await payer.usdc()).toBe(before);
-    await expectAccount(world, agent, { balance: 0n, receipts: 0 });
+    await by.expectNothing();
     truth = await payer.sign(
       withTermsOf(offer, { ...termsOf(await offered()), memo: termsOf(offer)["memo"] }),
     );
@@ -78,7 +72,7 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
     expect(first.status, JSON.stringify(first.body)).toBe(200);
     expect((await callWith(truth)).body).toEqual(first.body);
     expect(await payer.usdc()).toBe(before - PRICE);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    await by.expectOneCall();
   });
 
   it("is refused when it is cut off anywhere", async () => {
@@ -134,7 +128,7 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
     const foreign = await callWith(truth, stranger);
     expectFailed(foreign, "INVALID_PAYMENT", 402);
     expect(foreign.body.message).toMatch(/the quote was issued to another account/);
-    const other = await callWith(truth, agent, { model: "llama-3.1-70b" });
+    const other = await callWith(truth, by.agent, { model: "llama-3.1-70b" });
     expectFailed(other, "INVALID_PAYMENT", 402);
     expect(other.body.message).toMatch(/for another tool or other params/);
   });
@@ -143,7 +137,7 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
     const off = await world.startAnother({ FEE_PAYER_KEYPAIR: "" });
     const body = JSON.stringify({ tool: TOOL, params: PARAMS });
     const headers = { "PAYMENT-SIGNATURE": truth };
-    const answer = await request(off, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+    const answer = await request(off, by.agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
     expectFailed(answer, "INVALID_PAYMENT", 400);
     expect(answer.body.message).toBe(
       "PAYMENT-SIGNATURE: the gasless relay is off: send the transaction yourself and prove it with " +
@@ -153,28 +147,28 @@ describe("a PAYMENT-SIGNATURE changed in transit", () => {
 });
 
 describe("the x402 client never pays twice", () => {
-  const buy = (gateway: Pick<World["gateway"], "baseUrl">, using: X402Payer) =>
-    withKey(agent, using.fetch)(`${gateway.baseUrl}/v1/mcp/tools/call`, {
+  const buy = (gateway: Pick<Gateway, "baseUrl">, using: X402Payer) =>
+    withKey(by.agent, using.fetch)(`${gateway.baseUrl}/v1/mcp/tools/call`, {
       method: "POST",
       body: JSON.stringify({ tool: TOOL, params: PARAMS }),
       headers: { "Content-Type": "application/json" },
     });
 
   it("stops with INVALID_PAYMENT when its funds are insufficient", async () => {
-    agent = await world.agent();
+    by = await buyer(world);
     const poor = await x402Payer(world, 2, PRICE - 1n);
     const response = await buy(world.gateway, poor);
     const body = JSON.parse(await response.text());
     expectFailed({ status: response.status, headers: response.headers, body }, "INVALID_PAYMENT", 402);
     expect(poor.exchanges.map(({ status }) => status)).toEqual([402, 402]);
     expect(await poor.usdc()).toBe(PRICE - 1n);
-    await expectAccount(world, agent, { balance: 0n, receipts: 0 });
+    await by.expectNothing();
   });
 
   it("sends nothing when its quote has expired", async () => {
-    agent = await world.agent();
+    by = await buyer(world);
     const before = await payer.usdc();
-    const { memo } = pastOffer(world.postgres.sealingKeys, agent, 301);
+    const { memo } = pastOffer(world.postgres.sealingKeys, by.agent, 301);
     const offer = await offered();
     const answer = await callWith(await payer.sign(withTermsOf(offer, { ...termsOf(offer), memo })));
     expectFailed(answer, "QUOTE_EXPIRED", 402);
@@ -182,13 +176,13 @@ describe("the x402 client never pays twice", () => {
   });
 
   it("is charged once and gets no second offer when it calls three instances concurrently", async () => {
-    agent = await world.agent();
+    by = await buyer(world);
     const before = await payer.usdc();
     const gateways = [world.gateway, await world.startAnother(), await world.startAnother()];
     const headers = { "PAYMENT-SIGNATURE": await payer.sign(await offered()) };
     const body = JSON.stringify({ tool: TOOL, params: PARAMS });
     const ask = (gateway: (typeof gateways)[number]) =>
-      request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
+      request(gateway, by.agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
     const answers = await Promise.all([...gateways, ...gateways].map(ask));
     for (const { status, body, headers } of answers) {
       expect(
@@ -202,11 +196,11 @@ describe("the x402 client never pays twice", () => {
     for (const { status, body } of settled)
       expect({ status, body }).toEqual({ status: 200, body: first?.body });
     expect(await payer.usdc()).toBe(before - PRICE);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    await by.expectOneCall();
   });
 
   it("is credited while its payment is pending, and the same payment buys the call", async () => {
-    agent = await world.agent();
+    by = await buyer(world);
     const before = await payer.usdc();
     const patient = await world.startAnother({ FINALIZED_ABOVE_MICROUSD: "1" });
     payer.exchanges.length = 0;
@@ -219,7 +213,7 @@ describe("the x402 client never pays twice", () => {
     );
     const paymentSignature = payer.exchanges.at(-1)?.proofs.paymentSignature ?? "";
     world.chain.chain.advance(64);
-    const balance = async () => (await world.call(agent, "get_status", {})).body.result.balance_usdc;
+    const balance = async () => (await world.call(by.agent, "get_status", {})).body.result.balance_usdc;
     await expect.poll(balance).toBe(formatUsdc(PRICE));
     const bought = await callWith(paymentSignature);
     expect(bought, JSON.stringify(bought.body)).toMatchObject({
@@ -227,6 +221,6 @@ describe("the x402 client never pays twice", () => {
       body: { receipt: { paid_by: "gasless" } },
     });
     expect(await payer.usdc()).toBe(before - PRICE);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    await by.expectOneCall();
   });
 });

@@ -1,22 +1,11 @@
-import { Session } from "node:inspector/promises";
 import { enableCompileCache } from "node:module";
 import process from "node:process";
 
-// Loaded into every benchmark process (node --import): ends it with the benchmark, reports its CPU time and
-// collects garbage on request.
+// Loaded into every benchmark process (node --import): ends it with the benchmark and reports its CPU time.
 enableCompileCache(new URL("../../node_modules/.cache/compile", import.meta.url).pathname);
 process.on("disconnect", () => process.exit());
 process.on("message", (message) => {
-  if (message === "cpu") {
-    const { user, system } = process.cpuUsage();
-    process.send?.({ cpuSeconds: (user + system) / 1_000_000 });
-  }
-  if (message === "collect") void collectGarbage().then(() => process.send?.({ collected: true }));
+  if (message !== "cpu") return;
+  const { user, system } = process.cpuUsage();
+  process.send?.({ cpuSeconds: (user + system) / 1_000_000 });
 });
-
-async function collectGarbage() {
-  const session = new Session();
-  session.connect();
-  await session.post("HeapProfiler.collectGarbage");
-  session.disconnect();
-}

@@ -1,58 +1,73 @@
-import type { LoadProcess } from "./load.ts";
-import type { LoadJob } from "./load-messages.ts";
-import type { Plan, Side } from "./measure.ts";
+import { z } from "zod";
+import { LoadProcess, type LoadJob } from "./load/load-process.ts";
+import { loaded, type Conditions, type Plan, type Side } from "./measure.ts";
 import type { Line } from "./report.ts";
-import type { Scale } from "./scale.ts";
-import type { ServerProcess, StartOptions } from "./server-process.ts";
-import type { ServedGateway, World } from "./world.ts";
+import { ServerProcess } from "./server-process.ts";
+import type { ServedGateway, ServeOptions, World } from "./world.ts";
 
-/** Context of a benchmark part. */
-export interface Bench {
-  readonly world: World;
-  /** Started for this part alone; in the short form, parts share one. */
-  readonly gateway: ServedGateway;
-  /** The superuser's connection string of its database. */
-  readonly databaseUrl: string;
-  readonly plan: Plan;
-  readonly scale: Scale;
-  readonly signal: AbortSignal;
-  /** Folder for the CPU profile of a gateway that the part starts itself; undefined where none is wanted. */
-  readonly profile: string | undefined;
-  /** A load generator; ended with the part. */
-  load(kind: "http" | "grpc"): LoadProcess;
-  /** A server under load by wrk, or by the generator on Node where wrk is missing. */
-  http(target: HttpTarget, job: HttpJob): Side;
-  /** A bare server to compare with; ended with the part. @returns it and its port */
-  peer(file: string, options: StartOptions): Promise<{ server: ServerProcess; port: number }>;
+const peerReady = z.object({ port: z.int() });
+
+/** A comparison of the gateway with what people would use instead. */
+export interface Part {
+  readonly name: string;
+  readonly title: string;
+  /** Whom it matters to, and why. */
+  readonly why: string;
+  readonly run: (bench: Bench) => Promise<Line[]>;
 }
 
-/** A server under HTTP load. */
-export interface HttpTarget {
+export interface Target {
   readonly server: ServerProcess;
   readonly port: number;
 }
 
-/** HTTP load. */
-export interface HttpJob extends Pick<LoadJob, "connections" | "requests" | "expect"> {
-  /** False where a database works beside them: otherwise wrk and the server get a core each. */
-  readonly pinned?: false;
-}
+/** What a part measures with. Everything that it starts ends with it. */
+export class Bench implements Conditions {
+  readonly world: World;
+  readonly plan: Plan;
+  readonly signal: AbortSignal;
+  readonly databaseCpu: World["databaseCpu"];
+  readonly #profile: string | undefined;
+  readonly #started: { stop(): Promise<void> }[] = [];
 
-/** One part of the benchmark. */
-export interface Part {
-  /** Name for `--only`. */
-  readonly name: string;
-  /** Heading of its tables and plots. */
-  readonly title: string;
-  /** Whether it loads the given gateway over one protocol, so that --profile includes it by default. */
-  readonly loadsSharedGateway?: true;
-  /** Settings of its gateway; a shared gateway has those of all its parts. */
-  readonly settings?: (world: World) => Readonly<Record<string, string>>;
-  /** Whether --quick runs it. */
-  readonly quick?: true;
-  /** Whether it loads a gateway that it starts itself, which is the one to be profiled. */
-  readonly ownGateway?: true;
-  /** Whether it needs its own database and gateway. */
-  readonly ownDatabase?: true;
-  readonly run: (bench: Bench) => Promise<Line[]>;
+  /** @param profile folder for CPU profiles of its gateways */
+  constructor(world: World, plan: Plan, signal: AbortSignal, profile: string | undefined) {
+    this.world = world;
+    this.plan = plan;
+    this.signal = signal;
+    this.databaseCpu = world.databaseCpu;
+    this.#profile = profile;
+  }
+
+  async serve(options: ServeOptions = {}): Promise<ServedGateway> {
+    const gateway = await this.world.serve({ profile: this.#profile, ...options });
+    this.#started.push(gateway.server);
+    return gateway;
+  }
+
+  async peer(name: string, ...args: string[]): Promise<Target> {
+    const server = await ServerProcess.start(`test/bench/peers/${name}.ts`, { args });
+    this.#started.push(server);
+    return { server, port: peerReady.parse(server.ready).port };
+  }
+
+  load(kind: "http" | "grpc" = "http"): LoadProcess {
+    const load = new LoadProcess(kind);
+    this.#started.push(load);
+    return load;
+  }
+
+  /** Servers under load over HTTP, each by a generator of its own. */
+  side(targets: Target | readonly Target[], job: Omit<LoadJob, "host" | "port">): Side {
+    const all = "port" in targets ? [targets] : targets;
+    return loaded(
+      all.map((target) => ({ ...target, load: this.load() })),
+      job,
+      this,
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#started.map((each) => each.stop()));
+  }
 }

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { ROOT } from "../tooling/command.ts";
 
-/** Returns the short commit; undefined with uncommitted changes or without a repository. */
 export function commitOf(): string | undefined {
   try {
     const git = (...args: string[]) =>

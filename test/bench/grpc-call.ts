@@ -1,6 +1,5 @@
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 
-/** The path of CallTool in gRPC. */
 export const CALL_TOOL_PATH = `/${ToolService.typeName}/${ToolService.method.callTool.name}`;
 
 /** Messages go as bytes. */

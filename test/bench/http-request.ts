@@ -1,4 +1,3 @@
-/** A tool call as the bytes of an HTTP request. */
 export function toolCallRequest(apiKey: string, call: object): string {
   return postRequest("/v1/mcp/tools/call", apiKey, call);
 }
@@ -23,8 +22,12 @@ export function postRequest(
   ].join("\r\n");
 }
 
-/** The cheapest paid tool call, so that the payment dominates. */
+export const FREE_CALL = { tool: "echo", params: { message: "hello, gateway" } };
+export const FREE_ANSWER = { status: 200, body: '"result":{"echo":"hello, gateway"}' };
+
+/** The cheapest paid tool call, so that the payment dominates, and part of its answer. */
 export const PAID_CALL = { tool: "vram_estimate", params: { model: "llama-3.1-8b", context_length: 8192 } };
+export const PAID_ANSWER = { status: 200, body: '"receipt_id":"rcpt_' };
 
 /** Sends one request and returns the body of the response. @throws Error for an unexpected status */
 export async function callOnce(port: number, apiKey: string, call: object, status: number): Promise<string> {

@@ -1,37 +1,88 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { query } from "../support/database-server.ts";
+import type { Bench } from "./bench.ts";
+import { Latencies } from "./latencies.ts";
+import { microsOf, type Rate, type Side } from "./measure.ts";
+
+const run = promisify(execFile);
+const FOLDER = import.meta.dirname;
+
 /**
- * The leanest correct SQL of a paid call: claim, hold and debit in one transaction, capture and receipt in
- * another. `:account` is the account, `:claim` what the claim returned.
+ * Opens a database with funded accounts, which pgbench pays from with the leanest SQL, one call at a time on
+ * each connection. @param name of the database
+ * @returns a side with that many of the accounts and connections
  */
-export const LEAN_CALL = [
-  "begin",
-  `insert into lean_claim (account, tool, fingerprint)
-    values (:account, 'vram_estimate', sha256('params')) returning id as claim`,
-  `insert into lean_hold (claim, account, amount, expires)
-    values (:claim, :account, 1000, now() + interval '15 seconds')`,
-  "update lean_account set balance = balance - 1000 where id = :account and balance >= 1000",
-  "commit",
-  "begin",
-  "delete from lean_hold where claim = :claim",
-  "insert into lean_receipt (claim, account, amount) values (:claim, :account, 1000)",
-  "update lean_claim set state = 'completed' where id = :claim",
-  "commit",
-];
+export async function openLeanSql(
+  bench: Bench,
+  name: string,
+): Promise<(accounts: number, connections: number) => Side> {
+  const url = await bench.world.createDatabase(name);
+  await query(url, await readFile(path.join(FOLDER, "lean-tables.sql"), "utf8"));
+  const pgbench = await findPgbench();
+  const { quick, warmUpMs, windowMs } = bench.plan;
+  return (accounts, connections) => async () => {
+    const call = async (end: string[], log: string[] = []): Promise<string> => {
+      const load = [
+        "-n",
+        "-M",
+        "prepared",
+        "-c",
+        String(connections),
+        "-j",
+        "2",
+        "-D",
+        `accounts=${accounts}`,
+      ];
+      return (await run(pgbench, [...load, ...end, ...log, "-f", "lean-call.sql", url], { cwd: FOLDER }))
+        .stdout;
+    };
+    // pgbench accepts whole seconds only.
+    const [warmUp, end] = quick
+      ? [undefined, ["-t", "10"]]
+      : [
+          ["-T", String(Math.ceil(warmUpMs / 1000))],
+          ["-T", String(Math.ceil(windowMs / 1000))],
+        ];
+    if (warmUp) await call(warmUp);
+    const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-pgbench-"));
+    try {
+      const before = [await receipts(url), await bench.databaseCpu()] as const;
+      const report = await call(end, ["--log", "--log-prefix", path.join(folder, "log")]);
+      const [made, cpu] = [(await receipts(url)) - before[0], await bench.databaseCpu()];
+      return { ...(await rateOf(report, folder, made)), databaseMicros: microsOf(before[1], cpu, made) };
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  };
+}
 
-/** The durable minimum: two commits of a small row each. */
-export const TWO_COMMITS = ["insert into tiny default values", "insert into tiny default values"];
+/** @throws Error for a call without a receipt */
+async function rateOf(report: string, folder: string, made: number): Promise<Rate> {
+  const calls = Number(/actually processed: (\d+)/.exec(report)?.[1]);
+  const perSecond = Number(/^tps = ([\d.]+)/m.exec(report)?.[1]);
+  if (!(calls > 0) || made < calls) throw new Error(`${made} receipts were made:\n${report}`);
+  const latencies = new Latencies();
+  for (const name of await readdir(folder))
+    for (const line of (await readFile(path.join(folder, name), "utf8")).split("\n")) {
+      // The third field is the duration in microseconds.
+      const micros = Number(line.split(" ")[2]);
+      if (micros > 0) latencies.count(micros / 1000);
+    }
+  return { perSecond, p50Ms: latencies.percentile(0.5), p99Ms: latencies.percentile(0.99) };
+}
 
-/** Its tables, with funded accounts. */
-export function leanTables(accounts: number): string {
-  return `
-    create table tiny (id bigserial primary key);
-    create table lean_account (id bigint primary key, balance bigint not null check (balance >= 0));
-    create table lean_claim (id uuid primary key default uuidv7(), account bigint not null,
-      tool text not null, fingerprint bytea not null, state text not null default 'started',
-      created_at timestamptz not null default now());
-    create table lean_hold (claim uuid primary key, account bigint not null, amount bigint not null,
-      expires timestamptz not null);
-    create table lean_receipt (id uuid primary key default uuidv7(), claim uuid not null unique,
-      account bigint not null, amount bigint not null, created_at timestamptz not null default now());
-    create index on lean_receipt (account, id);
-    insert into lean_account select n, 1000000000000 from generate_series(1, ${accounts}) n`;
+async function receipts(url: string): Promise<number> {
+  return (await query(url, "select count(*)::integer as made from lean_receipt")).rows[0].made;
+}
+
+/** pgbench of the system; the npm package of the embedded PostgreSQL has none. */
+async function findPgbench(): Promise<string> {
+  const versions = await readdir("/usr/lib/postgresql").catch(() => []);
+  for (const candidate of ["pgbench", ...versions.map((each) => `/usr/lib/postgresql/${each}/bin/pgbench`)])
+    if (await run(candidate, ["--version"]).catch(() => undefined)) return candidate;
+  throw new Error("pgbench is missing: apt-get install postgresql-contrib");
 }

@@ -2,20 +2,12 @@ import { readFile } from "node:fs/promises";
 import os from "node:os";
 import process from "node:process";
 
-/** The machine of the measurements. */
 export function machine(): string {
   const cpus = os.cpus();
   return (
     `Node ${process.version}, ${os.type()} ${os.arch()}, ${cpus.length} x ${cpus[0]?.model}, ` +
     `${(os.totalmem() / 2 ** 30).toFixed(0)} GiB`
   );
-}
-
-/** CPU time that the whole machine has spent up to now, seconds. */
-export function machineCpuSeconds(): number {
-  return os
-    .cpus()
-    .reduce((total, { times }) => total + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
 }
 
 /** Processor time since boot, clock ticks: used, and used plus stolen. */

@@ -1,69 +1,77 @@
+import path from "node:path";
 import process from "node:process";
+import { readOptions, UsageError } from "../tooling/options.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
-import type { Part } from "./bench.ts";
-import { benchOptions } from "./options.ts";
-import { stolenText, writePage } from "./page.ts";
-import { takeProfile } from "./profile/take.ts";
-import { profileText } from "./profile/text.ts";
-import { isMet, type Line } from "./report.ts";
-import { changeResults, checkedLines } from "./results.ts";
-import { runParts, type Outcome } from "./run.ts";
-import { SECTIONS } from "./sections.ts";
-import { barTable, callTable } from "./tables.ts";
+import { Bench, type Part } from "./bench.ts";
+import { commitOf } from "./commit.ts";
+import { countStolen, machine } from "./machine.ts";
+import { FULL, QUICK } from "./measure.ts";
+import { PARTS } from "./parts/index.ts";
+import { tableOf, type Group } from "./report.ts";
+import { saveResult } from "./page.ts";
+import { startWorld } from "./world.ts";
 
-// Compares the gateway with minimal peers on the same machine. The parts are in parts.ts, their sizes in
-// scale.ts.
+const NAMES = PARTS.map(({ name }) => name);
+const USAGE = `npm run bench [-- options]: compares the gateway with minimal peers.
+docs/explanation/performance.md shows the results.
 
-/** Profile lines in the terminal. */
-const PROFILE_LINES = 25;
+  --only PART,…  runs only these parts: ${NAMES.join(", ")}
+  --write        saves the results in docs/explanation/performance.json and in the table of performance.md;
+                 other parts keep theirs
+  --profile DIR  writes CPU profiles of the gateways to DIR, for Chrome or VS Code; they slow calls
+  --quick        takes seconds a part and shows that it works; its figures mean nothing
+  --help         prints this help`;
 
-const { parts, form, json, write, verbose, profile, circumstances } = benchOptions();
-const stop = stopOnSignals();
-let failed = 0;
-if (!json) process.stdout.write(`${circumstances.machine}\n`);
-await runParts(parts, {
-  ...{ form, profile, signal: stop.signal },
-  async ended(outcome) {
-    if (verbose)
-      process.stderr.write(
-        `${outcome.part.name}: ${outcome.seconds.toFixed(1)} s${stolenText(outcome.stolen)}\n`,
-      );
-    try {
-      await take(outcome);
-    } catch (error) {
-      failed++;
-      process.stderr.write(
-        `${outcome.part.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`,
-      );
-    }
+const CONFIG = {
+  options: {
+    only: { type: "string" },
+    write: { type: "boolean", default: false },
+    profile: { type: "string" },
+    quick: { type: "boolean", default: false },
   },
+} as const;
+
+const { parts, plan, write, profile } = readOptions(USAGE, CONFIG, ({ values }) => {
+  if (values.write && (values.quick || values.profile !== undefined))
+    throw new UsageError("--write saves neither the figures of --quick nor those of --profile");
+  const chosen = values.only?.split(",") ?? NAMES;
+  const unknown = chosen.find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) throw new UsageError(`unknown part ${unknown}; choose from ${NAMES.join(", ")}`);
+  return {
+    ...values,
+    parts: PARTS.filter(({ name }) => chosen.includes(name)),
+    plan: values.quick ? QUICK : FULL,
+  };
 });
+const stop = stopOnSignals();
+const groups: Group[] = [];
+let failed = 0;
+const world = await startWorld(plan.quick);
+try {
+  for (const part of parts) if (!stop.signal.aborted) await run(part);
+} finally {
+  await world.close();
+}
+if (groups.length > 0) process.stdout.write(`${machine()}\n\n${tableOf(groups)}\n`);
 process.exit(stop.exitCode() ?? (failed > 0 ? 1 : 0));
 
-/** Prints and saves the outcome of a part. @throws its error */
-async function take(outcome: Outcome): Promise<void> {
-  if ("error" in outcome) throw outcome.error;
-  const { part, stolen } = outcome;
-  const lines = checkedLines(outcome.lines);
-  const now = { ...circumstances, stolen };
-  printLines(part, lines);
-  if (profile === undefined) {
-    if (write) await writePage(await changeResults({ parts: { [part.name]: { ...now, lines } } }), SECTIONS);
-    return;
+/** Runs a part. Reports a failed one, so that the others go on. */
+async function run(part: Part): Promise<void> {
+  const { name, title } = part;
+  process.stderr.write(`${title}\n`);
+  const bench = new Bench(world, plan, stop.signal, profile && path.join(profile, name));
+  try {
+    const stolen = await countStolen();
+    const lines = await part.run(bench);
+    groups.push({ ...part, lines });
+    if (!write) return;
+    const date = new Date().toISOString().slice(0, 10);
+    await saveResult(name, { date, machine: machine(), commit: commitOf(), stolen: await stolen?.(), lines });
+  } catch (error) {
+    if (stop.signal.aborted) return;
+    failed++;
+    process.stderr.write(`${name} failed: ${error instanceof Error ? error.stack : String(error)}\n`);
+  } finally {
+    await bench.close();
   }
-  const summary = await takeProfile(profile, part.name);
-  process.stdout.write(`\n${profileText(summary, PROFILE_LINES)}`);
-  const { groups, functions } = summary;
-  const kept = { ...now, groups: [...groups], functions: functions.slice(0, PROFILE_LINES) };
-  if (write) await writePage(await changeResults({ profiles: { [part.name]: kept } }), SECTIONS);
-}
-
-function printLines(part: Part, lines: readonly Line[]): void {
-  if (json) {
-    for (const line of lines)
-      process.stdout.write(`${JSON.stringify({ part: part.name, ...line, met: isMet(line) })}\n`);
-    return;
-  }
-  const tables = [barTable(lines), callTable(lines)].filter((table) => table !== undefined);
-  process.stdout.write(`\n${part.title} (${part.name})\n\n${tables.join("\n\n")}\n`);
 }

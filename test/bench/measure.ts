@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoadProcess } from "./load.ts";
-import type { LoadJob } from "./load-messages.ts";
-import type { ServerProcess } from "./server-process.ts";
+import type { LoadJob, LoadProcess, LoadReport } from "./load/load-process.ts";
 
 /** How long and how often is measured. */
 export interface Plan {
@@ -10,115 +8,120 @@ export interface Plan {
   readonly windowMs: number;
   /** Load before that, ms. */
   readonly warmUpMs: number;
+  /** Whether only to show that the benchmark works: small data, no durable commits. */
+  readonly quick: boolean;
 }
 
-/** Whether rounds are too short for programs that accept whole seconds only. */
-export function isShort({ windowMs }: Plan): boolean {
-  return windowMs < 1_000;
-}
+export const FULL: Plan = { rounds: 5, windowMs: 2_500, warmUpMs: 700, quick: false };
+export const QUICK: Plan = { rounds: 1, windowMs: 100, warmUpMs: 20, quick: true };
 
-/** How long a round waits for its first answer, and the first tick, beyond its own time, ms. */
+/** Timeout of a round's first answer beyond its own time, ms. */
 const PATIENCE_MS = 20_000;
 
-/** Result of one side in one round. */
-export interface Rate {
-  readonly perSecond: number;
-  /** Server CPU time per call, microseconds; undefined where it is not measured. */
-  readonly cpuMicros?: number | undefined;
-  /** Median and 99th percentile latency, ms; undefined if not measured. */
-  readonly p50Ms?: number | undefined;
-  readonly p99Ms?: number | undefined;
-}
-
-/** Both sides over all rounds. */
-export interface Comparison {
-  /** Medians of the rounds. */
+/** What a round measures, per call where it is not said. */
+export type Figure = "perSecond" | "cpuMicros" | "databaseMicros" | "totalMicros" | "p50Ms" | "p99Ms";
+/** One side in one round. CPU: of the servers, of PostgreSQL, of both; undefined: not measured. */
+export type Rate = { readonly [figure in Figure]?: number | undefined };
+/** Both sides in one round, measured one after the other. */
+export interface Round {
   readonly gateway: Rate;
   readonly peer: Rate;
-  /** Of gateway / peer in each round, each from the same few seconds. */
-  readonly throughputRatio: Ratio;
-  readonly cpuRatio: Ratio | undefined;
-  /** Of the gateway alone, microseconds. */
-  readonly gatewayCpu: Ratio | undefined;
-  readonly p99Ratio: Ratio | undefined;
 }
-
-/** A ratio or a figure over the rounds. */
-export interface Ratio {
-  readonly median: number;
-  readonly range: Range;
-}
-
-/** The least and the greatest of the rounds. */
-export interface Range {
-  readonly least: number;
-  readonly most: number;
-}
-
 /** One side of a comparison: measures itself once. */
 export type Side = () => Promise<Rate>;
 
-/** A side under load: throughput counted by the generator, CPU by the server process. */
-export function loaded(
-  load: LoadProcess,
-  server: ServerProcess,
-  job: LoadJob,
-  plan: Plan,
-  signal: AbortSignal,
-): Side {
-  return async () => {
-    await load.start(job);
-    await sleep(plan.warmUpMs, undefined, { signal });
-    const [before, cpuBefore] = await Promise.all([load.sample(), server.cpuSeconds()]);
-    let [after, cpuAfter] = [before, cpuBefore];
-    const patience = performance.now() + plan.windowMs + PATIENCE_MS;
-    // Extends a round until it has an answer and a CPU clock tick.
-    while (after.answers === before.answers || cpuAfter === cpuBefore) {
-      if (performance.now() > patience) throw new Error("nothing was answered in a whole round");
-      await sleep(plan.windowMs, undefined, { signal });
-      [after, cpuAfter] = await Promise.all([load.sample(), server.cpuSeconds()]);
-    }
-    await load.pause();
-    const answers = after.answers - before.answers;
-    return {
-      perSecond: answers / ((after.atMs - before.atMs) / 1000),
-      cpuMicros: ((cpuAfter - cpuBefore) * 1_000_000) / answers,
-      p50Ms: after.p50Ms,
-      p99Ms: after.p99Ms,
-    };
-  };
-}
-
 /** Measures both sides in turn and alternates the order, so that other load affects both equally. */
-export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Promise<Comparison> {
-  const pairs: { gateway: Rate; peer: Rate }[] = [];
+export async function compare(gateway: Side, peer: Side, { rounds }: Plan): Promise<Round[]> {
+  const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) {
     if (round % 2 === 0) {
-      const first = await gateway();
-      pairs.push({ gateway: first, peer: await peer() });
+      const ours = await gateway();
+      measured.push({ gateway: ours, peer: await peer() });
     } else {
-      const first = await peer();
-      pairs.push({ gateway: await gateway(), peer: first });
+      const theirs = await peer();
+      measured.push({ gateway: await gateway(), peer: theirs });
     }
   }
-  return {
-    gateway: medianRate(pairs.map((pair) => pair.gateway)),
-    peer: medianRate(pairs.map((pair) => pair.peer)),
-    throughputRatio: overRounds(pairs.map((pair) => pair.gateway.perSecond / pair.peer.perSecond)),
-    cpuRatio: ifAny(pairs.flatMap((pair) => ratioOf(pair.gateway.cpuMicros, pair.peer.cpuMicros))),
-    gatewayCpu: ifAny(pairs.flatMap((pair) => pair.gateway.cpuMicros ?? [])),
-    p99Ratio: ifAny(pairs.flatMap((pair) => ratioOf(pair.gateway.p99Ms, pair.peer.p99Ms))),
+  return measured;
+}
+
+export interface Loaded {
+  readonly server: { cpuSeconds(): Promise<number> };
+  readonly port: number;
+  readonly load: LoadProcess;
+}
+
+/** Servers that share the connections of a job. The generators count calls, the processes their CPU time. */
+export function loaded(
+  members: readonly Loaded[],
+  { connections, ...job }: Omit<LoadJob, "host" | "port">,
+  { plan, signal, databaseCpu }: Conditions,
+): Side {
+  const sample = async (): Promise<Sample> => {
+    const [reports, cpu, database] = await Promise.all([
+      Promise.all(members.map(({ load }) => load.sample())),
+      Promise.all(members.map(({ server }) => server.cpuSeconds())),
+      databaseCpu(),
+    ]);
+    return { reports, cpu: cpu.reduce((sum, seconds) => sum + seconds, 0), database };
+  };
+  return async () => {
+    const each = Math.max(1, Math.floor(connections / members.length));
+    await Promise.all(
+      members.map(({ load, port }) => load.start({ ...job, host: "127.0.0.1", port, connections: each })),
+    );
+    await sleep(plan.warmUpMs, undefined, { signal });
+    const before = await sample();
+    const answers: number[] = before.reports.map(() => 0);
+    const patience = performance.now() + plan.windowMs + PATIENCE_MS;
+    let after = before;
+    // A round without an answer continues until there is one.
+    while (answers.includes(0)) {
+      if (performance.now() > patience) throw new Error("nothing was answered in a whole round");
+      await sleep(plan.windowMs, undefined, { signal });
+      after = await sample();
+      for (const [at, report] of after.reports.entries())
+        answers[at] = report.answers - (before.reports[at]?.answers ?? 0);
+    }
+    await Promise.all(members.map(({ load }) => load.pause()));
+    return rateOf(before, after);
   };
 }
 
-/** Figures of at least one round. */
-export function overRounds(figures: readonly number[]): Ratio {
-  const range = { least: Math.min(...figures), most: Math.max(...figures) };
-  return { median: median(figures) ?? Number.NaN, range };
+/** What all sides of a part have in common. */
+export interface Conditions {
+  readonly plan: Plan;
+  readonly signal: AbortSignal;
+  /** CPU time of PostgreSQL up to now, seconds; undefined where it cannot be measured. */
+  databaseCpu(): Promise<number | undefined>;
 }
 
-function ifAny(figures: readonly number[]): Ratio | undefined {
-  return figures.length === 0 ? undefined : overRounds(figures);
+interface Sample {
+  readonly reports: readonly LoadReport[];
+  readonly cpu: number;
+  readonly database: number | undefined;
+}
+
+function rateOf(before: Sample, after: Sample): Rate {
+  let [answers, perSecond] = [0, 0];
+  for (const [at, report] of after.reports.entries()) {
+    const since = before.reports[at] ?? report;
+    answers += report.answers - since.answers;
+    perSecond += (report.answers - since.answers) / ((report.atMs - since.atMs) / 1000);
+  }
+  const cpuMicros = ((after.cpu - before.cpu) * 1_000_000) / answers;
+  const databaseMicros = microsOf(before.database, after.database, answers);
+  return {
+    ...{ perSecond, cpuMicros, databaseMicros },
+    totalMicros: databaseMicros === undefined ? undefined : cpuMicros + databaseMicros,
+    p50Ms: median(after.reports.flatMap(({ p50Ms }) => p50Ms ?? [])),
+    p99Ms: Math.max(...after.reports.flatMap(({ p99Ms }) => p99Ms ?? [])),
+  };
+}
+
+/** Microseconds a call between two readings in seconds. */
+export function microsOf(before: number | undefined, after: number | undefined, calls: number) {
+  return before === undefined || after === undefined ? undefined : ((after - before) * 1_000_000) / calls;
 }
 
 /** The middle value, or the mean of the middle two; undefined of nothing. */
@@ -127,17 +130,4 @@ export function median(values: readonly number[]): number | undefined {
   const high = sorted[Math.floor(sorted.length / 2)];
   const low = sorted[Math.ceil(sorted.length / 2) - 1];
   return high === undefined || low === undefined ? undefined : (low + high) / 2;
-}
-
-function medianRate(rates: readonly Rate[]): Rate {
-  return {
-    perSecond: median(rates.map((rate) => rate.perSecond)) ?? Number.NaN,
-    cpuMicros: median(rates.flatMap((rate) => rate.cpuMicros ?? [])),
-    p50Ms: median(rates.flatMap((rate) => rate.p50Ms ?? [])),
-    p99Ms: median(rates.flatMap((rate) => rate.p99Ms ?? [])),
-  };
-}
-
-function ratioOf(one: number | undefined, other: number | undefined): number[] {
-  return one === undefined || other === undefined || other === 0 ? [] : [one / other];
 }

@@ -1,14 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /** Clock ticks per second in /proc/<pid>/stat: always 100 on Linux. */
-export const USER_HZ = 100;
+const USER_HZ = 100;
 
-/** Resources of a process and its descendants. */
 export interface TreeUse {
   /** Resident memory, MB (10^6 bytes): of the process, and of its descendants. */
   readonly ownMb: number;
   readonly othersMb: number;
-  /** User and system CPU time of all of them. */
+  /** User and system CPU time of all of them, with children that have ended. */
   readonly cpuSeconds: number;
 }
 
@@ -33,12 +32,13 @@ export async function treeUse(root: number): Promise<TreeUse | undefined> {
   };
 }
 
-/** proc(5): field 2 is the name in parentheses; 4 is the parent, 14 and 15 are utime and stime. */
+/** proc(5): field 2 is the name in parentheses, 4 the parent, 14 to 17 times. */
 async function processOf(pid: number): Promise<Process | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-  if (stat === undefined) return undefined;
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { pid, parent: Number(fields[1]), cpuSeconds: (Number(fields[11]) + Number(fields[12])) / USER_HZ };
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (!fields) return undefined;
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { pid, parent: Number(fields[1]), cpuSeconds: ticks / USER_HZ };
 }
 
 async function residentMegabytes(pid: number): Promise<number> {

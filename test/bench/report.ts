@@ -1,103 +1,75 @@
-import type { Comparison, Range, Rate } from "./measure.ts";
+import { median, type Figure, type Round } from "./measure.ts";
 
-/** One line of the tables: a figure and the bar that it is held to. */
 export interface Line {
   readonly measure: string;
   readonly gateway: string;
-  /** The compared peer and its result. */
+  /** What it is compared with, and its figure. */
   readonly peer: string;
-  readonly value: number;
-  /** Of a ratio over several rounds. */
-  readonly range?: Range | undefined;
-  readonly bar: Bar;
-  /** For comparisons of calls: durations on both sides. */
-  readonly calls?: Calls | undefined;
+  /** Gateway / peer, the median over the rounds; absent where only the gateway is measured. */
+  readonly ratio?: number | undefined;
+  /** The least and the greatest of the rounds. */
+  readonly range?: { readonly least: number; readonly most: number } | undefined;
 }
 
-export type Bar = { readonly atMost: number } | { readonly atLeast: number };
+const TEXT: Readonly<Record<Figure, (value: number) => string>> = {
+  perSecond: (value) => `${value.toFixed(0)}/s`,
+  cpuMicros: (value) => `${value.toFixed(0)} us`,
+  databaseMicros: (value) => `PostgreSQL ${value.toFixed(0)} us`,
+  totalMicros: (value) => `${value.toFixed(0)} us with PostgreSQL`,
+  p50Ms: (value) => `${value.toFixed(value < 10 ? 2 : 0)} ms`,
+  p99Ms: (value) => `${value.toFixed(value < 10 ? 2 : 0)} ms`,
+};
 
-/** Durations on both sides, medians of the rounds. */
-export interface Calls {
-  readonly what: string;
-  readonly peer: string;
-  readonly gatewayRate: Rate;
-  readonly peerRate: Rate;
-}
-
-/** Whether the figure meets its bar. */
-export function isMet({ value, bar }: Line): boolean {
-  return "atMost" in bar ? value <= bar.atMost : value >= bar.atLeast;
-}
-
-/** Whether the bar is met, or by how much of itself it is missed. */
-export function verdict(line: Line): string {
-  if (isMet(line)) return "met";
-  const limit = limitOf(line.bar);
-  if (limit === 0) return `missed by ${figure(line.value)}`;
-  const percent = Math.abs(line.value / limit - 1) * 100;
-  return `missed by ${percent < 10 ? Math.max(0.1, percent).toFixed(1) : percent.toFixed(0)} %`;
-}
-
-/** The number that a bar is at. */
-export function limitOf(bar: Bar): number {
-  return "atMost" in bar ? bar.atMost : bar.atLeast;
-}
-
-/** @returns such as `<= 1.7` */
-export function barText(bar: Bar): string {
-  return `${"atMost" in bar ? "<=" : ">="} ${Number(limitOf(bar).toFixed(3))}`;
-}
-
-/** A ratio as tables show it. */
-export function figure(value: number): string {
-  if (value !== 0 && Math.abs(value) < 0.2) return value.toFixed(3);
-  return Math.abs(value) < 100 ? value.toFixed(2) : value.toFixed(0);
-}
-
-/** Calls per second of both sides. */
-export function throughputLine(measure: string, comparison: Comparison, peer: string, atLeast: number): Line {
-  const { gateway, peer: other, throughputRatio: ratio } = comparison;
+/** A row: the ratio of the first figure, and the medians of all that are named. */
+export function line(measure: string, rounds: readonly Round[], peer: string, figures: Figure[]): Line {
+  const [main = "perSecond"] = figures;
+  const ratios = rounds.flatMap(({ gateway: { [main]: ours }, peer: { [main]: theirs } }) =>
+    ours === undefined || !theirs ? [] : [ours / theirs],
+  );
+  const shown = (side: keyof Round) =>
+    figures.flatMap((figure) => {
+      const value = median(rounds.flatMap((round) => round[side][figure] ?? []));
+      return value === undefined ? [] : [TEXT[figure](value)];
+    });
   return {
-    ...{ measure: `${measure}: throughput`, value: ratio.median, range: ratio.range, bar: { atLeast } },
-    gateway: `${gateway.perSecond.toFixed(0)}/s`,
-    peer: `${peer} ${other.perSecond.toFixed(0)}/s`,
-    calls: callsOf(measure, comparison, peer),
+    ...{ measure, gateway: shown("gateway").join(", "), peer: [peer, shown("peer").join(", ")].join(" ") },
+    ratio: median(ratios),
+    range: ratios.length > 1 ? { least: Math.min(...ratios), most: Math.max(...ratios) } : undefined,
   };
 }
 
-/** Server CPU per call of both sides; no line where it could not be measured. */
-export function cpuLine(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
-  const { gateway, peer: other, cpuRatio: ratio } = comparison;
-  if (!ratio) return [];
-  return [
-    {
-      ...{
-        measure: `${measure}: server CPU per call`,
-        value: ratio.median,
-        range: ratio.range,
-        bar: { atMost },
-      },
-      gateway: `${gateway.cpuMicros?.toFixed(0)} us`,
-      peer: `${peer} ${other.cpuMicros?.toFixed(0)} us`,
-      calls: callsOf(measure, comparison, peer),
-    },
-  ];
+/** A row of one figure on both sides. @param unit such as "s" */
+export function plainLine(measure: string, ours: number, peer: string, theirs: number, unit: string): Line {
+  const text = (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`;
+  return { measure, gateway: text(ours), peer: `${peer} ${text(theirs)}`, ratio: ours / theirs };
 }
 
-/** 99th percentile on both sides; omitted if it could not be measured. */
-export function p99Line(measure: string, comparison: Comparison, peer: string, atMost: number): Line[] {
-  const { gateway, peer: other, p99Ratio: ratio } = comparison;
-  if (!ratio) return [];
-  return [
-    {
-      ...{ measure: `${measure}: p99`, value: ratio.median, range: ratio.range, bar: { atMost } },
-      gateway: `${gateway.p99Ms?.toFixed(1)} ms`,
-      peer: `${peer} ${other.p99Ms?.toFixed(1)} ms`,
-      calls: callsOf(measure, comparison, peer),
-    },
-  ];
+export interface Group {
+  readonly title: string;
+  readonly why: string;
+  /** None: not measured yet. */
+  readonly lines: readonly Line[] | undefined;
 }
 
-function callsOf(what: string, { gateway, peer: peerRate }: Comparison, peer: string): Calls {
-  return { what, peer, gatewayRate: gateway, peerRate };
+const UNMEASURED: Line = { measure: "", gateway: "not yet measured with this program", peer: "" };
+
+/** One Markdown table of all groups, aligned for terminals up to the last column. */
+export function tableOf(groups: readonly Group[]): string {
+  const head = ["comparison", "gateway", "compared with", "ratio", "why it matters"];
+  const rows = groups.flatMap(({ title, why, lines = [UNMEASURED] }) =>
+    lines.map(({ measure, gateway, peer, ...rest }, at) => [
+      ...[measure === "" ? title : `${title}: ${measure}`, gateway, peer, ratioText(rest)],
+      at === 0 ? why : "",
+    ]),
+  );
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const draw = (row: string[]) =>
+    `| ${row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0))).join(" | ")} |`;
+  return [draw(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(draw)].join("\n");
+}
+
+function ratioText({ ratio, range }: Pick<Line, "ratio" | "range">): string {
+  if (ratio === undefined) return "";
+  const text = (value: number) => value.toFixed(Math.abs(value) < 0.2 ? 3 : 2);
+  return range ? `${text(ratio)} (${text(range.least)}–${text(range.most)})` : text(ratio);
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { Keypair } from "@solana/web3.js";
@@ -6,9 +6,10 @@ import { z } from "zod";
 import { startEmbeddedPostgres } from "../../src/dev/embedded-postgres/index.ts";
 import { migrate } from "../../src/postgres/database/migrate.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
-import { makeAccounts } from "./accounts.ts";
-import { requestLocalChain } from "./chain-request.ts";
 import { openMemoryFolder } from "../tooling/memory-folder.ts";
+import { makeAccounts } from "./accounts.ts";
+import { treeUse } from "./process-tree.ts";
+import { rpcRequest } from "./rpc-request.ts";
 import { ServerProcess } from "./server-process.ts";
 
 const chainReady = z.object({ url: z.string() });
@@ -20,14 +21,13 @@ const TEMPLATE = "bench_template";
 /** Balance of the fee payer, lamports. */
 const FEES = 1_000_000_000;
 
-/** The gateway as `serve` runs it. */
 export interface ServedGateway {
   readonly server: ServerProcess;
-  readonly httpPort: number;
+  /** Of HTTP. */
+  readonly port: number;
   readonly grpcPort: number;
 }
 
-/** How a gateway is started. */
 export interface ServeOptions {
   /** Folder of its CPU profile. */
   readonly profile?: string | undefined;
@@ -39,16 +39,15 @@ export interface ServeOptions {
 
 /** Dependencies of the measured gateways: PostgreSQL with durable commits and the local chain. */
 export interface World {
-  /** The superuser's connection string of the gateway's database. */
   readonly databaseUrl: string;
-  /** The local chain's address. */
   readonly rpcUrl: string;
-  /** The wallet that is paid, base58. */
   readonly treasuryOwner: string;
   /** The file of a wallet with SOL. */
   readonly feePayerFile: string;
-  /** Another database on this server: a copy of one without connections, by default of a migrated one. */
-  createDatabase(name: string, template?: string): Promise<string>;
+  /** Another, migrated database on this server. */
+  createDatabase(name: string): Promise<string>;
+  /** CPU time of PostgreSQL's processes up to now, seconds; undefined where it cannot be measured. */
+  databaseCpu(): Promise<number | undefined>;
   /** `node src/main.ts serve`. */
   serve(options?: ServeOptions): Promise<ServedGateway>;
   /**
@@ -60,7 +59,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Starts it in a temporary folder. @param inMemory without durable commits, for the short form */
+/** Starts it in a temporary folder. @param inMemory without durable commits, for short runs */
 export async function startWorld(inMemory = false): Promise<World> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -98,15 +97,15 @@ export async function startWorld(inMemory = false): Promise<World> {
     };
     await migrate(postgres.url);
     await query(databaseUrl(postgres.url, "postgres"), `CREATE DATABASE ${TEMPLATE} TEMPLATE toolgate`);
+    const postmaster = await postmasterOf(postgres.url);
     return {
       databaseUrl: postgres.url,
-      rpcUrl,
-      treasuryOwner,
-      feePayerFile,
-      async createDatabase(name, template = TEMPLATE) {
-        await query(postgres.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+      ...{ rpcUrl, treasuryOwner, feePayerFile },
+      async createDatabase(name) {
+        await query(postgres.url, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
         return databaseUrl(postgres.url, name);
       },
+      databaseCpu: async () => (await treeUse(postmaster))?.cpuSeconds,
       async serve({ profile, databaseUrl: url = postgres.url, env: own } = {}) {
         const nodeOptions = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
         const server = await ServerProcess.start("src/main.ts", {
@@ -116,7 +115,7 @@ export async function startWorld(inMemory = false): Promise<World> {
         });
         closing.push(() => server.stop());
         const { base_url, grpc_address } = gatewayReady.parse(server.ready);
-        return { server, httpPort: portOf(base_url), grpcPort: portOf(`http://${grpc_address}`) };
+        return { server, port: portOf(base_url), grpcPort: portOf(`http://${grpc_address}`) };
       },
       createAccounts: (count, usdc, url = postgres.url) => makeAccounts(url, count, usdc),
       close,
@@ -127,10 +126,15 @@ export async function startWorld(inMemory = false): Promise<World> {
   }
 }
 
-/** A wallet with a USDC token account. */
+/** The process id of the server's first process. */
+async function postmasterOf(url: string): Promise<number> {
+  const { rows } = await query(url, "select current_setting('data_directory') as folder");
+  return Number((await readFile(`${rows[0].folder}/postmaster.pid`, "utf8")).split("\n")[0]);
+}
+
 async function makeTreasury(rpcUrl: string): Promise<string> {
   const owner = Keypair.generate().publicKey.toBase58();
-  await requestLocalChain(rpcUrl, "local_mintUsdc", [owner, 0]);
+  await rpcRequest(rpcUrl, "local_mintUsdc", [owner, 0]);
   return owner;
 }
 
@@ -140,7 +144,7 @@ async function makeFeePayer(rpcUrl: string, folder: string): Promise<string> {
   await mkdir(folder, { mode: 0o700 });
   const file = path.join(folder, "fee-payer.json");
   await writeFile(file, JSON.stringify([...wallet.secretKey]), { mode: 0o600 });
-  await requestLocalChain(rpcUrl, "local_airdrop", [wallet.publicKey.toBase58(), FEES]);
+  await rpcRequest(rpcUrl, "local_airdrop", [wallet.publicKey.toBase58(), FEES]);
   return file;
 }
 

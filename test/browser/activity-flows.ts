@@ -5,7 +5,6 @@ import { formatRelativeTime } from "../../src/console/format.ts";
 import { query } from "../support/database-server.ts";
 import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 
-/** Returns the page's clock, ms. */
 async function pageTime(page: Page): Promise<number> {
   return Number(await page.evaluate("Date.now()"));
 }
@@ -19,15 +18,12 @@ async function hide(page: Page): Promise<void> {
   });
 }
 
-/** Returns the texts of a column. */
 function cells(page: Page, head: string): Promise<string[]> {
   return page.locator(`td[data-label="${head}"]`).allInnerTexts();
 }
 
-/** Tests of the activity page. */
-export function activityFlows(getWorld: () => ConsoleWorld): void {
+export function activityFlows(world: ConsoleWorld): void {
   test("filters receipts and runs, and restores the filter from the URL", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     const { key, secret } = await world.postgres.apiKeys.create({
       accountId: agent.accountId,
@@ -41,7 +37,7 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
       world.database.url,
       `update run set outcome = 'timeout' where key_id = '${key.keyId.slice("key_".length)}'`,
     );
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("activity");
     const pager = (text: string) => page.getByText(text, { exact: true }).waitFor();
     await pager("3 receipts");
@@ -91,15 +87,13 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("No matching runs").waitFor();
     expect(await page.getByLabel("Tool", { exact: true }).inputValue()).toBe("echo");
     expect(await page.getByLabel("From (UTC day)").inputValue()).toBe("");
-    await closeBrowser();
   });
 
   test("polls the lists while the page is visible, and shows relative times to the second", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     const call = () => world.call(agent, "vram_estimate", { parameters_b: 7 });
     await call();
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.clock.install();
     await page.goto("activity?tab=runs");
     await page.getByText("1 run", { exact: true }).waitFor();
@@ -127,6 +121,5 @@ export function activityFlows(getWorld: () => ConsoleWorld): void {
         return exact.includes(text ?? "");
       }, POLL)
       .toBe(true);
-    await closeBrowser();
   });
 }

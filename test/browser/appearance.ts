@@ -146,18 +146,15 @@ async function checkDialogs(page: Page, { accountId }: SeededAccount): Promise<s
   return violations;
 }
 
-/** Accessibility and layout tests. */
-export function appearanceTests(getWorld: () => ConsoleWorld): void {
+export function appearanceTests(world: ConsoleWorld): void {
   test("passes axe on every page in light and dark themes, fits every screen and does not shift while it loads", async () => {
-    const world = getWorld();
     const seeded = await seedAccount(world);
     const options = { wallets: [testWallet(seeded.wallet)] };
     const signedOut = await world.browserFor(options);
     await observeLayoutShift(signedOut.context);
     await signedOut.page.goto("");
     const violations = await checkPage(signedOut.page);
-    await signedOut.closeBrowser();
-    const { page, context, closeBrowser } = await world.signedInBrowser(seeded.wallet, options);
+    const { page, context } = await world.signedInBrowser(seeded.wallet, options);
     await observeLayoutShift(context);
     await page.goto("");
     await waitUntilLoaded(page);
@@ -173,6 +170,5 @@ export function appearanceTests(getWorld: () => ConsoleWorld): void {
       main.append(main.ownerDocument.createElement("button"));
     });
     expect((await axeViolations(page)).join()).toContain("button-name");
-    await closeBrowser();
   });
 }

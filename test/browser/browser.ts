@@ -5,31 +5,32 @@ import {
   type BrowserContextOptions,
   type Page,
 } from "playwright-core";
+import { onTestFinished } from "vitest";
 import { findChromium } from "./chromium.ts";
 import { installWallets, type TestWallet } from "./wallet.ts";
 
-/** Options of a user's browser. */
 export interface BrowserOptions extends Pick<
   BrowserContextOptions,
   "colorScheme" | "viewport" | "userAgent"
 > {
-  /** Wallets installed in the browser. */
   wallets?: readonly TestWallet[];
   /** Console messages to ignore, e.g. for a status that the test causes. */
   expected?: readonly RegExp[];
 }
 
-/** A separate browser context without shared cookies and storage. */
+/**
+ * A separate browser context without shared cookies and storage. It closes with its test, which then
+ * fails if there were unexpected problems.
+ */
 export interface UserBrowser {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Errors, CSP violations and requests to other origins so far. */
   readonly problems: readonly string[];
-  /** Closes the context. @throws Error if there were unexpected problems */
+  /** Closes it before the end of its test. */
   closeBrowser(): Promise<void>;
 }
 
-/** The browser of a test file. */
 export interface TestBrowser {
   /** Opens a context; relative URLs resolve against `baseUrl`. */
   openFor(baseUrl: string, options?: BrowserOptions): Promise<UserBrowser>;
@@ -66,15 +67,15 @@ async function openContext(browser: Browser, baseUrl: string, options: BrowserOp
   context.setDefaultTimeout(60_000);
   const problems = collectProblems(context, new URL(baseUrl).origin, expected);
   await installWallets(context, wallets);
-  return {
-    page: await context.newPage(),
-    context,
-    problems,
-    async closeBrowser() {
-      await context.close();
-      if (problems.length > 0) throw new Error(`the browser had problems:\n${problems.join("\n")}`);
-    },
+  let closed = false;
+  const closeBrowser = async () => {
+    if (closed) return;
+    closed = true;
+    await context.close();
+    if (problems.length > 0) throw new Error(`the browser had problems:\n${problems.join("\n")}`);
   };
+  onTestFinished(closeBrowser);
+  return { page: await context.newPage(), context, problems, closeBrowser };
 }
 
 function collectProblems(context: BrowserContext, origin: string, expected: readonly RegExp[]): string[] {

@@ -3,11 +3,9 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 import { overflow } from "./layout.ts";
 
-/** Tests of budgets on the keys page. */
-export function budgetFlows(getWorld: () => ConsoleWorld): void {
+export function budgetFlows(world: ConsoleWorld): void {
   test("edits a key in place, and adds it to a group whose budget it shares", async () => {
-    const world = getWorld();
-    const { page, closeBrowser } = await world.signedInBrowser(Keypair.generate());
+    const { page } = await world.signedInBrowser(Keypair.generate());
     await page.goto("keys?create");
     await page.getByLabel("Name").fill("builds");
     await page.getByLabel("Monthly limit").fill("5");
@@ -47,6 +45,5 @@ export function budgetFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Delete CI" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("Keys in a group share its limits").waitFor();
-    await closeBrowser();
   });
 }

@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { POLL, startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
+import { afterAll, expect, it } from "vitest";
+import { POLL, useConsoleWorld } from "./console-world.ts";
+import { closeServer, listen } from "../support/servers.ts";
 
 /** The playground's streams, from a model server that waits between its chunks. */
 
@@ -19,14 +19,12 @@ const server = createServer((request, response) => {
 });
 let open: ServerResponse | undefined;
 let closed = 0;
-let world: ConsoleWorld;
 
 function chunk(response: ServerResponse, members: object): void {
   const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "small" };
   response.write(`data: ${JSON.stringify({ ...head, ...members })}\n\n`);
 }
 
-/** Sends the rest of the stream. */
 function finish(...deltas: object[]): void {
   if (!open) throw new Error("no stream is open");
   for (const delta of deltas) chunk(open, { choices: [{ index: 0, delta }] });
@@ -35,23 +33,17 @@ function finish(...deltas: object[]): void {
   open.end("data: [DONE]\n\n");
 }
 
-beforeAll(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
-  world = await startConsoleWorld({ INFERENCE_BASE_URL: `http://127.0.0.1:${address.port}/v1` });
-});
+const world = useConsoleWorld(async () => ({
+  INFERENCE_BASE_URL: `http://127.0.0.1:${await listen(server)}/v1`,
+}));
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
-  await world.close();
-  server.close();
-  server.closeAllConnections();
+  await closeServer(server);
 });
 
 async function startChat() {
   const agent = await world.agent({ balance: 1_000_000n });
-  const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { expected: [/status of 409/] });
+  const { page } = await world.signedInBrowser(agent.wallet, { expected: [/status of 409/] });
   await page.goto("playground?tool=inference_chat");
   await page.getByRole("button", { name: "Create a temporary key" }).click();
   await page.getByText(/^expires in/).waitFor();
@@ -62,11 +54,11 @@ async function startChat() {
   const partial = page.getByRole("region", { name: "answer so far", exact: true });
   await partial.getByText("First").waitFor();
   const charged = async () => 1_000_000n - (await world.postgres.ledger.balance(agent.accountId));
-  return { page, partial, charged, closeBrowser };
+  return { page, partial, charged };
 }
 
 it("shows a chat chunk by chunk, and the charge from the last chunk", async () => {
-  const { page, partial, charged, closeBrowser } = await startChat();
+  const { page, partial, charged } = await startChat();
   expect(await partial.innerText()).not.toContain("second.");
   finish();
   await page.getByText(/^Charged \$.*paid from balance/).waitFor();
@@ -75,11 +67,10 @@ it("shows a chat chunk by chunk, and the charge from the last chunk", async () =
   );
   expect(await partial.count()).toBe(0);
   expect(await charged()).toBeGreaterThan(0n);
-  await closeBrowser();
 });
 
 it("stops a stream, and shows what was generated and charged", async () => {
-  const { page, charged, closeBrowser } = await startChat();
+  const { page, charged } = await startChat();
   const before = closed;
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByText("What was generated until then is charged.").waitFor();
@@ -89,11 +80,10 @@ it("stops a stream, and shows what was generated and charged", async () => {
   expect(result).toContain("cancelled");
   await expect.poll(() => closed, POLL).toBe(before + 1);
   expect(await charged()).toBeGreaterThan(0n);
-  await closeBrowser();
 });
 
 it("shows the parts of a streamed tool call as one call", async () => {
-  const { page, closeBrowser } = await startChat();
+  const { page } = await startChat();
   const part = (input: string) => ({ tool_calls: [{ index: 0, function: { arguments: input } }] });
   const head = { id: "call_1", type: "function", function: { name: "add", arguments: "" } };
   finish({ tool_calls: [{ index: 0, ...head }] }, part('{"a":'), part("2}"));
@@ -102,5 +92,4 @@ it("shows the parts of a streamed tool call as one call", async () => {
   const [choice] = JSON.parse(result).choices;
   const called = { name: "add", arguments: '{"a":2}' };
   expect(choice.message.tool_calls).toEqual([{ id: "call_1", type: "function", function: called }]);
-  await closeBrowser();
 });

@@ -1,19 +1,15 @@
 import type { Keypair } from "@solana/web3.js";
 import type { Page } from "playwright-core";
-import { expect } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { buildConsoleIfOlder } from "../../src/dev/console-build/index.ts";
 import { signIn } from "../support/console.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { openBrowser, type TestBrowser, type UserBrowser, type BrowserOptions } from "./browser.ts";
 
-/** A gateway with the built console, and a browser. */
 export interface ConsoleWorld extends World {
   readonly browser: TestBrowser;
-  /** URL of the console without a trailing slash. */
   readonly consoleUrl: string;
-  /** Opens a browser context without a session. */
   browserFor(options?: BrowserOptions): Promise<UserBrowser>;
-  /** Signs in and returns the session's cookie for a browser context. */
   sessionCookie(wallet: Keypair): Promise<Parameters<UserBrowser["context"]["addCookies"]>[0][number]>;
   /** Opens a browser context with a session for this wallet. */
   signedInBrowser(wallet: Keypair, options?: BrowserOptions): Promise<UserBrowser>;
@@ -22,7 +18,6 @@ export interface ConsoleWorld extends World {
 /** Options for expect.poll. */
 export const POLL = { interval: 100 };
 
-/** Navigates within the console without a page load. */
 export async function navigate(page: Page, at: string): Promise<void> {
   await page.evaluate((path) => {
     const { history } = globalThis as unknown as {
@@ -68,6 +63,16 @@ export async function startConsoleWorld(settings: Record<string, string> = {}): 
       await world.close();
     },
   };
+}
+
+/** The console's world of a file. */
+export function useConsoleWorld(
+  settings: () => Record<string, string> | Promise<Record<string, string>>,
+): ConsoleWorld {
+  const world = {} as ConsoleWorld;
+  beforeAll(async () => void Object.assign(world, await startConsoleWorld(await settings())));
+  afterAll(() => world.close());
+  return world;
 }
 
 /** Test files may build at the same time: the one that finishes second finds the console built. */

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { describe } from "vitest";
 import { activityFlows } from "./activity-flows.ts";
-import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
+import { useConsoleWorld } from "./console-world.ts";
 import { firstLoad } from "./first-load.ts";
 import { securityFlows } from "./security-flows.ts";
 import { budgetFlows } from "./budget-flows.ts";
@@ -21,30 +21,25 @@ import { webhookFlows } from "./webhook-flows.ts";
 import { totalsTests } from "./totals.ts";
 
 // One gateway and one browser for all flows: a second browser would slow both down.
-let world: ConsoleWorld;
-beforeAll(async () => {
-  world = await startConsoleWorld({ CONSOLE_PUBLIC_TOOLS: "on", WEBHOOK_NETWORK: "any" });
-});
-afterAll(() => world?.close());
-const getWorld = () => world;
+const world = useConsoleWorld(() => ({ CONSOLE_PUBLIC_TOOLS: "on", WEBHOOK_NETWORK: "any" }));
 
 // First, because it expects an empty suspense list.
-describe("operators", () => operatorFlows(getWorld));
-describe("newcomer", () => newcomerFlow(getWorld));
-describe("sign-in", () => signInFlows(getWorld));
-describe("keys", () => keyFlows(getWorld));
-describe("budgets", () => budgetFlows(getWorld));
-describe("money", () => moneyFlows(getWorld));
-describe("overview", () => overviewFlows(getWorld));
-describe("activity", () => activityFlows(getWorld));
-describe("requests", () => requestFlows(getWorld));
-describe("playground", () => playgroundFlows(getWorld));
-describe("tools", () => toolFlows(getWorld));
-describe("settings", () => settingsFlows(getWorld));
-describe("webhooks", () => webhookFlows(getWorld));
-describe("keyboard", () => keyboardFlows(getWorld));
-describe("failures", () => failureFlows(getWorld));
-describe("security", () => securityFlows(getWorld));
-describe("appearance", () => appearanceTests(getWorld));
-describe("totals", () => totalsTests(getWorld));
-describe("first load", () => firstLoad(getWorld));
+describe("operators", () => operatorFlows(world));
+describe("newcomer", () => newcomerFlow(world));
+describe("sign-in", () => signInFlows(world));
+describe("keys", () => keyFlows(world));
+describe("budgets", () => budgetFlows(world));
+describe("money", () => moneyFlows(world));
+describe("overview", () => overviewFlows(world));
+describe("activity", () => activityFlows(world));
+describe("requests", () => requestFlows(world));
+describe("playground", () => playgroundFlows(world));
+describe("tools", () => toolFlows(world));
+describe("settings", () => settingsFlows(world));
+describe("webhooks", () => webhookFlows(world));
+describe("keyboard", () => keyboardFlows(world));
+describe("failures", () => failureFlows(world));
+describe("security", () => securityFlows(world));
+describe("appearance", () => appearanceTests(world));
+describe("totals", () => totalsTests(world));
+describe("first load", () => firstLoad(world));

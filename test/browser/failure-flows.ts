@@ -3,13 +3,11 @@ import { query } from "../support/database-server.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** Tests of failures and recovery. */
-export function failureFlows(getWorld: () => ConsoleWorld): void {
+export function failureFlows(world: ConsoleWorld): void {
   test("loads a page that failed again on navigation, when the network returns and on reload", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000n });
     await world.call(agent, "vram_estimate", { parameters_b: 7 });
-    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+    const { page, context } = await world.signedInBrowser(agent.wallet, {
       expected: [/ERR_FAILED|ERR_INTERNET_DISCONNECTED|thrown|error/],
     });
     await page.route(/\/assets\/keys-[^/]*\.js$/, (route) => route.abort());
@@ -49,12 +47,10 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.unrouteAll();
     await page.getByRole("button", { name: "Reload page" }).click();
     await heading("Settings");
-    await closeBrowser();
   });
 
   test("tells a missing network from a failure of the gateway and recovers with the network", async () => {
-    const world = getWorld();
-    const { page, context, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
+    const { page, context } = await world.signedInBrowser((await world.agent()).wallet, {
       expected: [/ERR_INTERNET_DISCONNECTED/, /status of 500/],
     });
     await page.goto("deposit");
@@ -72,13 +68,11 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await page.goto("");
     await page.getByText("The gateway failed").waitFor();
     expect(await page.getByText("Check the connection").count()).toBe(0);
-    await closeBrowser();
   });
 
   test("reports a session that was ended elsewhere and returns to the same page after sign-in", async () => {
-    const world = getWorld();
     const { wallet, accountId } = await world.agent();
-    const { page, closeBrowser } = await world.signedInBrowser(wallet, {
+    const { page } = await world.signedInBrowser(wallet, {
       wallets: [testWallet(wallet)],
       expected: [/status of 401/],
     });
@@ -104,7 +98,6 @@ export function failureFlows(getWorld: () => ConsoleWorld): void {
     await query(world.database.url, `delete from console_session where account_id = '${accountId.slice(5)}'`);
     await page.clock.fastForward(30_000);
     await page.getByText("Your session has ended").waitFor();
-    await closeBrowser();
   });
 }
 

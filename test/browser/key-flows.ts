@@ -4,15 +4,12 @@ import { secret } from "../support/record.ts";
 import { POLL, type ConsoleWorld } from "./console-world.ts";
 import { overflow } from "./layout.ts";
 
-/** The longest name, in one word. */
 export const LONG_NAME = "long_name_".repeat(10);
 
-/** Tests of the keys page. */
-export function keyFlows(getWorld: () => ConsoleWorld): void {
+export function keyFlows(world: ConsoleWorld): void {
   test("shows a new key until it is saved, accepts it from agents and rejects it once revoked", async () => {
-    const world = getWorld();
     const agent = await world.agent();
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("keys");
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("From outside");
@@ -33,12 +30,10 @@ export function keyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
     await expect.poll(async () => (await world.call(outside, "get_status", {})).status, POLL).toBe(401);
     expect(await page.content()).not.toContain(apiKey);
-    await closeBrowser();
   });
 
   test("keeps a new key with a long name and a daily limit in place until it is saved", async () => {
-    const world = getWorld();
-    const { page, closeBrowser } = await world.signedInBrowser(Keypair.generate());
+    const { page } = await world.signedInBrowser(Keypair.generate());
     await page.goto("");
     await page.getByRole("link", { name: "Create a key" }).click();
     await page.getByLabel("Name").fill(LONG_NAME);
@@ -65,13 +60,11 @@ export function keyFlows(getWorld: () => ConsoleWorld): void {
     expect(await row.innerText()).toContain("$0.00 of $2.00");
     expect(await row.innerText()).toContain("$2.00 left today");
     expect(await overflow(page)).toBe(0);
-    await closeBrowser();
   });
 
   test("stops the old key immediately when rotation asks for it", async () => {
-    const world = getWorld();
     const agent = await world.agent();
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("keys");
     await page.getByRole("button", { name: "Rotate test" }).click();
     await page.getByLabel("Old key").selectOption({ label: "Stops immediately" });
@@ -83,6 +76,5 @@ export function keyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Show 1 inactive key" }).click();
     expect(await page.getByRole("table").last().textContent()).toContain("test");
-    await closeBrowser();
   });
 }

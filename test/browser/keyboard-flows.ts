@@ -4,7 +4,6 @@ import { axeViolations } from "./appearance.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** Presses Tab until the target has the focus. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let count = 0; count < 80; count++) {
@@ -14,12 +13,10 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   throw new Error(`the Tab key does not lead to ${target.toString()}`);
 }
 
-/** Tests without a mouse. */
-export function keyboardFlows(getWorld: () => ConsoleWorld): void {
+export function keyboardFlows(world: ConsoleWorld): void {
   test("supports sign-in, key creation and deposit by keyboard alone", async () => {
-    const world = getWorld();
     const agent = await world.agent();
-    const { page, closeBrowser } = await world.browserFor({ wallets: [testWallet(agent.wallet)] });
+    const { page } = await world.browserFor({ wallets: [testWallet(agent.wallet)] });
     const press = async (target: Locator) => {
       await tabTo(page, target);
       await page.keyboard.press("Enter");
@@ -48,18 +45,16 @@ export function keyboardFlows(getWorld: () => ConsoleWorld): void {
     await press(button("Pay $1.50"));
     await page.getByText("Credited to your balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_500_000n);
-    await closeBrowser();
   });
 
   test("finds pages and the account's own records with Ctrl-K and the keyboard alone", async () => {
-    const world = getWorld();
     const [agent, other] = await Promise.all([
       world.agent({ balance: 1_000_000n }),
       world.agent({ balance: 1_000_000n }),
     ]);
     const call = (buyer: typeof agent) => world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
     const [own, foreign] = [await call(agent), await call(other)];
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("keys");
     await page.getByRole("button", { name: "Create key" }).first().focus();
     const input = page.getByRole("combobox", { name: "Page or identifier" });
@@ -90,6 +85,5 @@ export function keyboardFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "More" }).press("Enter");
     await page.getByRole("button", { name: "Find" }).press("Enter");
     await input.waitFor();
-    await closeBrowser();
   });
 }

@@ -6,7 +6,6 @@ import type { Agent, World } from "../support/world.ts";
 export const CALLS = 1_200;
 
 const TOOLS = ["inference_chat", "sandbox_execute", "vram_estimate"];
-/** Concurrent calls. */
 const BATCH = 300;
 
 /**

@@ -5,14 +5,10 @@ import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** Tests of deposits and statements. */
-export function moneyFlows(getWorld: () => ConsoleWorld): void {
+export function moneyFlows(world: ConsoleWorld): void {
   test("tracks a deposit from the connected wallet until it is credited", async () => {
-    const world = getWorld();
     const agent = await world.agent();
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
-      wallets: [testWallet(agent.wallet)],
-    });
+    const { page } = await world.signedInBrowser(agent.wallet, { wallets: [testWallet(agent.wallet)] });
     await page.goto("deposit");
     await page.getByLabel("Amount in USDC").fill("2.5");
     await page.getByRole("button", { name: "Continue" }).click();
@@ -23,14 +19,12 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("navigation").getByRole("link", { name: "Overview" }).click();
     await page.getByText("$2.50").first().waitFor();
     expect(await world.violations()).toEqual([]);
-    await closeBrowser();
   });
 
   test("exports a statement that sums to the ledger balance", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 5_000_000n });
     for (const count of [1, 2, 3]) await world.call(agent, "vram_estimate", { parameters_b: count });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("activity");
     await page.getByRole("tab", { name: "Statement" }).click();
     await page.getByRole("button", { name: "Export CSV" }).click();
@@ -48,13 +42,11 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     const balance = await world.postgres.ledger.balance(agent.accountId);
     expect(rows.reduce((sum, row) => sum + micro(row["amount_usdc"]), 0n)).toBe(balance);
     expect(micro(rows.at(-1)?.["balance_usdc"])).toBe(balance);
-    await closeBrowser();
   });
 
   test("credits a deposit that another wallet pays by its Solana Pay link", async () => {
-    const world = getWorld();
     const [agent, other] = [await world.agent(), await world.agent()];
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("deposit");
     const start = async () => {
       await page.getByRole("button", { name: "$25", exact: true }).click();
@@ -83,7 +75,6 @@ export function moneyFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Credited to your balance").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(25_000_000n);
     expect(await world.postgres.ledger.balance(other.accountId)).toBe(0n);
-    await closeBrowser();
   });
 }
 

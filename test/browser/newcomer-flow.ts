@@ -11,12 +11,11 @@ import { POLL, type ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
 /** The first day of a customer, with an agent that runs the commands of the page. */
-export function newcomerFlow(getWorld: () => ConsoleWorld): void {
+export function newcomerFlow(world: ConsoleWorld): void {
   test("leads a newcomer from sign-in to a refund, with a budget, its webhook and an exact statement", async () => {
-    const world = getWorld();
     const wallet = world.chain.controls.createWallet({ microUsd: 10_000_000n });
     const receiver = await WebhookReceiver.open();
-    const { page, closeBrowser } = await world.browserFor({ wallets: [testWallet(wallet)] });
+    const { page } = await world.browserFor({ wallets: [testWallet(wallet)] });
     const button = (name: string | RegExp) => page.getByRole("button", { name });
     const to = (name: string) =>
       page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
@@ -78,16 +77,17 @@ export function newcomerFlow(getWorld: () => ConsoleWorld): void {
     const params = await page.getByRole("region", { name: "params as JSON" }).textContent();
     expect(sent).toMatchObject({ params: JSON.parse(params ?? "") });
 
-    await receiver.atLeast(2);
+    await receiver.atLeast(3);
     const notices = receiver.received.map((webhook) => verified(signingSecret, webhook));
     expect(notices.map(({ type }) => type).toSorted()).toEqual([
       "budget.exhausted",
       "budget.threshold_reached",
+      "webhook.test",
     ]);
 
     const receiptId = await refundNewest(world);
-    await receiver.atLeast(3);
-    expect(verified(signingSecret, receiver.received[2]!)).toMatchObject({
+    await receiver.atLeast(4);
+    expect(verified(signingSecret, receiver.received[3]!)).toMatchObject({
       type: "receipt.refunded",
       data: { receipt_id: receiptId },
     });
@@ -98,7 +98,6 @@ export function newcomerFlow(getWorld: () => ConsoleWorld): void {
     expect(await statementOf(page)).toEqual(await entriesOf(world, wallet.publicKey.toBase58()));
     expect(await world.violations()).toEqual([]);
     receiver.close();
-    await closeBrowser();
   });
 
   /** An operator refunds the newest receipt in the console. @returns its id */
@@ -109,14 +108,13 @@ export function newcomerFlow(getWorld: () => ConsoleWorld): void {
         "'rcpt_' || encode(uuid_send(id), 'hex') as receipt from receipt order by id desc limit 1",
     );
     const operator = await world.agent({ operator: true });
-    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    const { page } = await world.signedInBrowser(operator.wallet);
     await page.goto(`operator/accounts/${rows[0].account}`);
     const receipts = page.getByRole("table", { name: "Receipts" });
     await receipts.getByRole("button", { name: /^Refund/ }).click();
     await page.getByLabel("Reason").fill("The estimate was wrong");
     await page.getByRole("button", { name: "Refund $0.001" }).click();
     await receipts.locator("tbody").getByText("Refunded", { exact: true }).waitFor();
-    await closeBrowser();
     return rows[0].receipt;
   }
 }

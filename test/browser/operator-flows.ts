@@ -8,7 +8,7 @@ import { overflow } from "./layout.ts";
 
 /** The holder of a blocked account reads the reason on every page, and what is not possible is disabled. */
 async function checkBlocked(world: ConsoleWorld, agent: Agent): Promise<void> {
-  const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+  const { page } = await world.signedInBrowser(agent.wallet);
   const banner = page.getByRole("alert").filter({ hasText: "Your account is blocked" });
   const hint = page.getByText("Not possible: your account is blocked.");
   const isDisabled = (name: string) => page.getByRole("button", { name, exact: true }).isDisabled();
@@ -23,7 +23,6 @@ async function checkBlocked(world: ConsoleWorld, agent: Agent): Promise<void> {
     await hint.waitFor();
     expect([await isDisabled(button), await banner.count()], at).toEqual([true, 1]);
   }
-  await closeBrowser();
 }
 
 function hasFocus(target: Locator): Promise<boolean> {
@@ -35,20 +34,17 @@ async function failOnce(page: Page, url: RegExp): Promise<void> {
   await page.route(url, (route) => route.fulfill({ status: 503, body: "{}" }), { times: 1 });
 }
 
-/** Completes the refund dialog. */
 async function refund(page: Page, reason: string): Promise<void> {
   await page.getByLabel("Reason").fill(reason);
   await page.getByRole("button", { name: "Refund $0.001" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
-/** Tests of the operator pages. */
-export function operatorFlows(getWorld: () => ConsoleWorld): void {
+export function operatorFlows(world: ConsoleWorld): void {
   test("lets an operator find, adjust, block and unblock an account, and logs each action", async () => {
-    const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     await world.postgres.apiKeys.create({ accountId: agent.accountId, name: LONG_NAME, scopes: [] });
-    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    const { page } = await world.signedInBrowser(operator.wallet);
     await page.goto("operator/accounts");
     await page.getByLabel("Search").fill(agent.wallet.publicKey.toBase58().slice(0, 12));
     await page.getByRole("table").getByRole("link").first().click();
@@ -102,17 +98,15 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await log.waitFor();
     expect(await log.getByRole("row").count()).toBe(5);
     expect(await log.textContent()).toContain("Goodwill");
-    await closeBrowser();
   });
 
   test("lets an operator assign a transfer in suspense and run a clean audit", async () => {
-    const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
     const expected = [/status of 503/];
     await world.pay(agent, 750_000n, "<b>to my account</b>");
     world.chain.chain.advance(40);
     await expect.poll(async () => (await world.postgres.treasuryLedger.suspended()).count, POLL).toBe(1);
-    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet, { expected });
+    const { page } = await world.signedInBrowser(operator.wallet, { expected });
     await page.goto("operator/payments");
     await page.getByText("<b>to my account</b>").waitFor();
     await page.getByRole("button", { name: "Assign", exact: true }).click();
@@ -139,15 +133,13 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("link", { name: "Operations" }).click();
     await page.getByRole("button", { name: "Run now" }).click();
     await page.getByText("Clean", { exact: true }).waitFor();
-    await closeBrowser();
   });
 
   test("shows an operator the receipts, runs and statement of an account, and refunds a receipt", async () => {
-    const world = getWorld();
     const operator = await world.agent({ operator: true });
     const agent = await world.agent({ balance: 1_000_000n });
     for (const size of [7, 8]) await world.call(agent, "vram_estimate", { parameters_b: size });
-    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    const { page } = await world.signedInBrowser(operator.wallet);
     await page.goto(`operator/accounts/${agent.accountId}`);
     const receipts = page.getByRole("table", { name: "Receipts" });
     await page.getByText("2 receipts", { exact: true }).waitFor();
@@ -179,17 +171,15 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await story.getByText("reason: Wrong again").waitFor();
     expect(await story.getByText("refunded", { exact: true }).count()).toBe(2);
     expect(page.url()).not.toContain(agent.apiKey);
-    await closeBrowser();
   });
 
   test("lets an operator compare, publish and roll back a draft, and see jobs and revenue", async () => {
-    const world = getWorld();
     const operator = await world.agent({ operator: true });
     const first = { tiers: { gold: { rate_per_minute: 600, burst: 50 } } };
     const { tiers } = configFileSchema.parse(first);
     const version = { source: "apply", actor: "test", note: undefined, expected: undefined } as const;
     await world.postgres.configVersions.apply({ ...version, document: JSON.stringify(first), tiers });
-    const { page, closeBrowser } = await world.signedInBrowser(operator.wallet);
+    const { page } = await world.signedInBrowser(operator.wallet);
     await page.goto("operator/configuration");
     const document = page.getByLabel("Document (JSON)");
     const button = (name: string) => page.getByRole("button", { name, exact: true });
@@ -235,25 +225,19 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     const jobs = page.getByRole("table", { name: "Background jobs" });
     await jobs.getByText("watch", { exact: true }).waitFor();
     await page.getByText(/^leader .*, this instance$/).waitFor();
-    await closeBrowser();
   });
 
   test("shows operator pages to operators only", async () => {
-    const world = getWorld();
     const agent = await world.agent();
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("operator/accounts");
     await page.getByText("This page is for operators").waitFor();
     expect(await page.getByRole("link", { name: "Audit log" }).count()).toBe(0);
-    await closeBrowser();
   });
 
   test("adjusts a balance once when the response is lost and the request retried", async () => {
-    const world = getWorld();
     const [operator, agent] = [await world.agent({ operator: true }), await world.agent()];
-    const { page, context, closeBrowser } = await world.signedInBrowser(operator.wallet, {
-      expected: [/ERR_FAILED/],
-    });
+    const { page, context } = await world.signedInBrowser(operator.wallet, { expected: [/ERR_FAILED/] });
     await page.goto(`operator/accounts/${agent.accountId}`);
     await page.getByRole("button", { name: "Adjust balance" }).click();
     await page.getByLabel("Amount").fill("0.000001");
@@ -272,6 +256,5 @@ export function operatorFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Add $0.000001" }).click();
     await page.getByText("Balance adjusted by +$0.000001").waitFor();
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1n);
-    await closeBrowser();
   });
 }

@@ -2,12 +2,10 @@ import { expect, test } from "vitest";
 import { axeViolations } from "./appearance.ts";
 import type { ConsoleWorld } from "./console-world.ts";
 
-/** Tests of the overview. */
-export function overviewFlows(getWorld: () => ConsoleWorld): void {
+export function overviewFlows(world: ConsoleWorld): void {
   test("checks off the first steps, shows the first paid call live and stays dismissed", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("");
     const steps = page.getByRole("region", { name: "First steps" });
     const done = () => steps.getByRole("heading", { name: "(done)" }).count();
@@ -22,15 +20,13 @@ export function overviewFlows(getWorld: () => ConsoleWorld): void {
     expect(await axeViolations(page)).toEqual([]);
     await steps.getByRole("button", { name: "Dismiss" }).click();
     await expect.poll(() => steps.count()).toBe(0);
-    await closeBrowser();
   });
 
   test("stacks usage, opens the calls behind a value, and shows any days, by keyboard", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
     await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
     await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("?span=24h&measure=calls&by=tool");
     const usage = page.getByRole("region", { name: "Usage", exact: true });
     await usage.getByText("for 2 calls").waitFor();
@@ -65,13 +61,11 @@ export function overviewFlows(getWorld: () => ConsoleWorld): void {
       .press("Enter");
     await page.getByText("2 receipts", { exact: true }).waitFor();
     expect(await page.getByLabel("Tool").inputValue()).toBe("vram_estimate");
-    await closeBrowser();
   });
 
   test("remembers per account that the first steps were dismissed", async () => {
-    const world = getWorld();
     const [agent, other] = [await world.agent(), await world.agent()];
-    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page, context } = await world.signedInBrowser(agent.wallet);
     await page.goto("");
     const steps = page.getByRole("region", { name: "First steps" });
     await steps.getByRole("button", { name: "Dismiss" }).click();
@@ -81,6 +75,5 @@ export function overviewFlows(getWorld: () => ConsoleWorld): void {
     await context.addCookies([await world.sessionCookie(other.wallet)]);
     await page.reload();
     await steps.waitFor();
-    await closeBrowser();
   });
 }

@@ -34,7 +34,6 @@ async function ready(page: Page): Promise<void> {
   await page.getByText(/^expires in/).waitFor();
 }
 
-/** Runs the call and pays its quote. */
 async function buy(page: Page, wallet: TestWallet): Promise<void> {
   await page.getByRole("button", { name: "Run" }).click();
   await page.getByText("quote valid for").waitFor();
@@ -42,13 +41,11 @@ async function buy(page: Page, wallet: TestWallet): Promise<void> {
   await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
 }
 
-/** Tests of the playground. */
-export function playgroundFlows(getWorld: () => ConsoleWorld): void {
+export function playgroundFlows(world: ConsoleWorld): void {
   test("pays a quote with a signature alone and links the receipt when the balance is too small", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 400n });
     const wallet = testWallet(agent.wallet);
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
+    const { page } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await page.getByText("$0.001, needs $0.0006 more").waitFor();
     await buy(page, wallet);
@@ -58,29 +55,25 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("heading", { name: "Receipt" }).first().waitFor();
     await page.getByText("$0.001").first().waitFor();
     expect(await world.violations()).toEqual([]);
-    await closeBrowser();
   });
 
   test("waits for the payment of a wallet that submits transactions itself", async () => {
-    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet, {
       name: "Sending wallet",
       abilities: ["signIn", "signAndSendTransaction"],
       rpcUrl: world.chain.url,
     });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
+    const { page } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
     await page.getByText("Charged $0.001, wallet payment").waitFor();
     expect(wallet.requests).toEqual(["signAndSendTransaction"]);
-    await closeBrowser();
   });
 
   test("pays from the balance first, runs free tools and reports invalid parameters", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { expected: [/status of 400/] });
+    const { page } = await world.signedInBrowser(agent.wallet, { expected: [/status of 400/] });
     await ready(page);
     await page.getByText("$0.001, paid from balance", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Run" }).click();
@@ -101,13 +94,11 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Free call").waitFor();
     const table = page.getByRole("table", { name: "Call history" });
     expect(await table.getByRole("row").count()).toBe(4);
-    await closeBrowser();
   });
 
   test("shows how executed code ended beside its charge, and its output once, as text", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+    const { page } = await world.signedInBrowser(agent.wallet, {
       // The gateway has no such tool, so no price either.
       expected: [/status of 404/],
     });
@@ -133,14 +124,12 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     expect(await page.getByText("ValueError: no").filter({ visible: true }).count()).toBe(1);
     const history = page.getByRole("table", { name: "Call history" });
     await history.getByText("Failed", { exact: true }).waitFor();
-    await closeBrowser();
   });
 
   test("charges nothing when the payment is rejected, and waits for a pending payment without paying twice", async () => {
-    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet, { rejects: true });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
+    const { page } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await ready(page);
     await buy(page, wallet);
     await page.getByText("You rejected the request in Test wallet").waitFor();
@@ -154,15 +143,13 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("wallet payment (no network fee)").waitFor();
     // One rejection and one signature.
     expect(wallet.requests).toEqual(["signTransaction", "signTransaction"]);
-    await closeBrowser();
   });
 
   test("retries a lost response with the same payment", async () => {
-    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
     const more = [...expected, /ERR_FAILED/];
-    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+    const { page, context } = await world.signedInBrowser(agent.wallet, {
       wallets: [wallet],
       expected: more,
     });
@@ -180,14 +167,12 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("wallet payment (no network fee)").waitFor();
     expect(wallet.requests).toEqual(["signTransaction"]);
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
-    await closeBrowser();
   });
 
   test("requests a new quote instead of paying an expired one", async () => {
-    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
+    const { page } = await world.signedInBrowser(agent.wallet, { wallets: [wallet], expected });
     await page.clock.install();
     await ready(page);
     await page.getByRole("button", { name: "Run" }).click();
@@ -203,13 +188,11 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: `Pay $0.001 with ${wallet.name}` }).click();
     await page.getByText("wallet payment (no network fee)").waitFor();
     expect(wallet.requests).toEqual(["signTransaction"]);
-    await closeBrowser();
   });
 
   test("offers curl, MCP and TypeScript snippets that work outside the console", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("playground?tool=echo");
     await page.getByLabel("message").fill('it\'s "quoted" $HOME `x` \\ ünï');
     const env = { ...process.env, TOOLGATE_API_KEY: agent.apiKey };
@@ -240,12 +223,10 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     ]);
     expect(fromShell.stdout).toContain(JSON.stringify('it\'s "quoted" $HOME `x` \\ ünï'));
     expect(fromProgram.stdout).toContain("ünï");
-    await closeBrowser();
   });
   test("keeps form, key and call over Back and reload, recovers a lost result and forgets all at sign-out", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 10_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet, {
+    const { page } = await world.signedInBrowser(agent.wallet, {
       wallets: [testWallet(agent.wallet)],
       expected: [/status of 401/],
     });
@@ -298,13 +279,11 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     expect(await page.getByText("No calls yet").count()).toBe(1);
     expect(await edited()).toBe("8192");
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
-    await closeBrowser();
   });
 
   test("stops running code with sandbox_cancel and shows the result of the call", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 10_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     // The gateway of this file has no sandbox, so its two tools are simulated.
     await page.route(/GetCapabilities/, async (route) => {
       const response = await route.fetch();
@@ -331,6 +310,5 @@ export function playgroundFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Stop" }).click();
     expect([await cancelled.promise, runId.startsWith("playground-")]).toEqual([runId, true]);
     await page.getByRole("heading", { name: "Result" }).waitFor();
-    await closeBrowser();
   });
 }

@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
 import type { ConsoleWorld } from "./console-world.ts";
 
-/** Tests of the request log. */
-export function requestFlows(getWorld: () => ConsoleWorld): void {
+export function requestFlows(world: ConsoleWorld): void {
   test("shows requests live, and one with its params, by keyboard", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("settings");
     await page.getByLabel("Store params and results").selectOption({ label: "Of all calls, free ones too" });
     await page.getByText("Saved").waitFor();
@@ -34,6 +32,5 @@ export function requestFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Delete all requests" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete all requests" }).click();
     await page.getByText("1 request deleted").waitFor();
-    await closeBrowser();
   });
 }

@@ -17,12 +17,9 @@ const ONLY = process.env["SCREENSHOTS_OF"] ?? "";
 const WIDE = { width: 1280, height: 860 };
 const NARROW = { width: 390, height: 844 };
 
-/** A page to capture. */
 interface Screenshot {
   readonly name: string;
-  /** Path below the console. */
   readonly at: (seeded: SeededAccount) => string;
-  /** Steps before the capture. */
   readonly first?: (page: Page) => Promise<void>;
   /** Also captured at phone width. */
   readonly narrow?: true;

@@ -1,17 +1,13 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { ConsoleWorld } from "./console-world.ts";
+import { listen } from "../support/servers.ts";
 
-/** Attacks on a session. */
-export function securityFlows(getWorld: () => ConsoleWorld): void {
+export function securityFlows(world: ConsoleWorld): void {
   test("rejects a stolen cookie at the agent API, from other origins and after sign-out", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, context, closeBrowser } = await world.signedInBrowser(agent.wallet, {
-      expected: [/40[13]/],
-    });
+    const { page, context } = await world.signedInBrowser(agent.wallet, { expected: [/40[13]/] });
     await page.goto("");
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
@@ -32,12 +28,11 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
     expect(await status(list, own)).toBe(401);
-    await closeBrowser();
   });
 
   test("prevents page scripts from creating Trusted Types policies and writing markup", async () => {
-    const agent = await getWorld().agent();
-    const { page, closeBrowser } = await getWorld().signedInBrowser(agent.wallet, { expected: [/trusted/i] });
+    const agent = await world.agent();
+    const { page } = await world.signedInBrowser(agent.wallet, { expected: [/trusted/i] });
     await page.goto("");
     const results = await page.evaluate(() => {
       const attempt = (work: () => unknown) => {
@@ -59,13 +54,16 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
       ];
     });
     expect(results).toEqual(["TypeError", "TypeError", "TypeError"]);
-    await closeBrowser();
   });
 
   test("prevents other origins from acting through the browser", async () => {
-    const world = getWorld();
     const agent = await world.agent();
-    const { page, context } = await world.signedInBrowser(agent.wallet);
+    const expected = [
+      /^request to elsewhere: http:\/\/127\.0\.0\.1:/,
+      /CORS policy/,
+      /^error: Failed to load/,
+    ];
+    const { page } = await world.signedInBrowser(agent.wallet, { expected });
     const target = `${world.consoleUrl}/rpc/toolgate.console.v1.KeyService/CreateKey`;
     const elsewhere = createServer((_request, response) => {
       response.setHeader("content-type", "text/html");
@@ -74,10 +72,10 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
           `name='{"name":"forged","x":"' value='"}'><button>go</button></form>`,
       );
     });
-    await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+    const port = await listen(elsewhere);
     try {
       // Same site, so the browser sends the cookie: only the gateway's own check remains.
-      await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+      await page.goto(`http://127.0.0.1:${port}/`);
       const results = await page.evaluate(async (url) => {
         const attempts = ["text/plain", "application/json"].map((type) =>
           fetch(url, {
@@ -102,6 +100,5 @@ export function securityFlows(getWorld: () => ConsoleWorld): void {
     }
     const keys = await world.postgres.apiKeys.list(agent.accountId);
     expect(keys.map(({ name }) => name)).toEqual(["test"]);
-    await context.close();
   });
 }

@@ -5,11 +5,9 @@ import { RequestBodies, RequestLogService } from "#gen/toolgate/console/v1/reque
 import { signIn } from "../support/console.ts";
 import { memoOf, xPayment, type World } from "../support/world.ts";
 
-/** An account with data on every page. */
 export interface SeededAccount {
   readonly accountId: string;
   readonly wallet: Keypair;
-  /** A call paid on chain. */
   readonly receiptId: string;
   readonly runId: string;
   /** `req_…` of that call. */

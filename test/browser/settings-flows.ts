@@ -3,10 +3,8 @@ import { query } from "../support/database-server.ts";
 import { navigate, type ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
-/** Tests of the settings page. */
-export function settingsFlows(getWorld: () => ConsoleWorld): void {
+export function settingsFlows(world: ConsoleWorld): void {
   test("ends a session from another one, and all sessions together", async () => {
-    const world = getWorld();
     const { wallet } = await world.agent();
     const options = { wallets: [testWallet(wallet)], expected: [/status of 401/] };
     const [first, second] = [
@@ -30,15 +28,10 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     await first.page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
     await navigate(second.page, "deposit");
     await thrownOut.waitFor();
-    await first.closeBrowser();
-    await second.closeBrowser();
   });
 
   test("keeps the selected theme on the device across reloads", async () => {
-    const world = getWorld();
-    const { page, closeBrowser } = await world.signedInBrowser((await world.agent()).wallet, {
-      colorScheme: "light",
-    });
+    const { page } = await world.signedInBrowser((await world.agent()).wallet, { colorScheme: "light" });
     const paper = () =>
       page.evaluate("getComputedStyle(document.documentElement).backgroundColor").then(String);
     await page.goto("settings");
@@ -51,13 +44,11 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     expect(await paper()).not.toBe(light);
     await page.getByText("System", { exact: true }).click();
     await expect.poll(paper).toBe(light);
-    await closeBrowser();
   });
 
   test("warns when the balance is below the configured threshold", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 2_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     const warning = page.getByText("The balance is low");
     await page.goto("");
     await page.getByText("Reserved", { exact: true }).waitFor();
@@ -75,6 +66,5 @@ export function settingsFlows(getWorld: () => ConsoleWorld): void {
     await page.getByText("Saved").waitFor();
     await navigate(page, "");
     await warning.waitFor();
-    await closeBrowser();
   });
 }

@@ -3,13 +3,11 @@ import { expect, test } from "vitest";
 import { navigate, type ConsoleWorld } from "./console-world.ts";
 import { ledgerWallet, testWallet, walletWithoutSignIn } from "./wallet.ts";
 
-/** Tests of sign-in and sign-out. */
-export function signInFlows(getWorld: () => ConsoleWorld): void {
+export function signInFlows(world: ConsoleWorld): void {
   test("signs in with a wallet, stays signed in after a reload and signs out in all tabs", async () => {
-    const world = getWorld();
     const agent = await world.agent();
     const wallet = testWallet(agent.wallet);
-    const { page, context, closeBrowser } = await world.browserFor({ wallets: [wallet] });
+    const { page, context } = await world.browserFor({ wallets: [wallet] });
     await page.goto("");
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -25,16 +23,14 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     expect(await tab.locator("body").innerText()).not.toContain(
       agent.wallet.publicKey.toBase58().slice(0, 5),
     );
-    await closeBrowser();
   });
 
   test("signs in by message without signIn support, and by transaction with a Ledger", async () => {
-    const world = getWorld();
     const [plain, onLedger] = [
       walletWithoutSignIn((await world.agent()).wallet),
       ledgerWallet((await world.agent()).wallet),
     ];
-    const { page, closeBrowser } = await world.browserFor({ wallets: [plain, onLedger] });
+    const { page } = await world.browserFor({ wallets: [plain, onLedger] });
     await page.goto("");
     await page.getByRole("button", { name: "Plain wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -44,13 +40,11 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Sign a transaction instead" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(onLedger.requests).toEqual(["signTransaction"]);
-    await closeBrowser();
   });
 
   test("reports a rejected signature and starts no session", async () => {
-    const world = getWorld();
     const wallet = testWallet((await world.agent()).wallet, { rejects: true });
-    const { page, context, closeBrowser } = await world.browserFor({ wallets: [wallet] });
+    const { page, context } = await world.browserFor({ wallets: [wallet] });
     await page.goto("");
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByText("You rejected the request in Test wallet").waitFor();
@@ -58,14 +52,12 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     wallet.rejects = false;
     await page.getByRole("button", { name: "Test wallet" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await closeBrowser();
   });
 
   test("cancels pending requests at sign-out, and ignores their late responses", async () => {
-    const world = getWorld();
     const [first, next] = [await world.agent(), await world.agent()];
     const wallets = [testWallet(first.wallet, { name: "First" }), testWallet(next.wallet, { name: "Next" })];
-    const { page, context, closeBrowser } = await world.browserFor({ wallets });
+    const { page, context } = await world.browserFor({ wallets });
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const late: Promise<void>[] = [];
@@ -88,14 +80,12 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
     expect(await page.getByText("Your session has ended").count()).toBe(0);
-    await closeBrowser();
   });
 
   test("shows neither balance nor secret of the previous session", async () => {
-    const world = getWorld();
     const [rich, next] = [await world.agent({ balance: 7_770_001n }), await world.agent()];
     const wallets = [testWallet(rich.wallet, { name: "Rich" }), testWallet(next.wallet, { name: "Next" })];
-    const { page, context, closeBrowser } = await world.browserFor({ wallets });
+    const { page, context } = await world.browserFor({ wallets });
     await page.goto("");
     await page.getByRole("button", { name: "Rich" }).click();
     await page.getByText("$7.770001").first().waitFor();
@@ -126,6 +116,5 @@ export function signInFlows(getWorld: () => ConsoleWorld): void {
     answer();
     await page.getByRole("table", { name: "API keys" }).waitFor();
     expect(await page.locator("body").innerText()).not.toContain("Previous key");
-    await closeBrowser();
   });
 }

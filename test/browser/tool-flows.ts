@@ -20,12 +20,10 @@ async function sellModel(page: Page): Promise<void> {
   });
 }
 
-/** Tests of the tools and their prices. */
-export function toolFlows(getWorld: () => ConsoleWorld): void {
+export function toolFlows(world: ConsoleWorld): void {
   test("prices a call and opens it in the playground by keyboard alone", async () => {
-    const world = getWorld();
     const agent = await world.agent({ balance: 1_000_000n });
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
     await sellModel(page);
     await page.goto("tools");
     await page.getByRole("link", { name: "vram_estimate", exact: true }).press("Enter");
@@ -51,12 +49,10 @@ export function toolFlows(getWorld: () => ConsoleWorld): void {
     expect(await page.getByLabel("context_length").inputValue()).toBe("500");
     expect(await page.getByLabel("model").first().inputValue()).toBe(MODEL);
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_000_000n);
-    await closeBrowser();
   });
 
   test("shows strangers the public catalogue and nothing else, only if the operator wants it", async () => {
-    const world = getWorld();
-    const { page, closeBrowser } = await world.browserFor();
+    const { page } = await world.browserFor();
     const paths = new Set<string>();
     page.on("request", (request) => paths.add(new URL(request.url()).pathname));
     const violations: string[] = [];
@@ -88,6 +84,5 @@ export function toolFlows(getWorld: () => ConsoleWorld): void {
     });
     await page.goto("tools");
     await page.getByRole("heading", { name: "Sign in with your wallet" }).waitFor();
-    await closeBrowser();
   });
 }

@@ -11,7 +11,6 @@ import { navigate, POLL, type ConsoleWorld } from "./console-world.ts";
 import { overflow } from "./layout.ts";
 import { CALLS, makeManyCalls } from "./many-calls.ts";
 
-/** Parses a displayed amount to micro-USD, without floats. */
 function parseMicroUsd(text: string): bigint {
   const match = /^(-?)\$([\d,]+)\.(\d{2,6})$/.exec(text.trim());
   if (!match) throw new Error(`${JSON.stringify(text)} is no amount`);
@@ -22,13 +21,11 @@ function parseMicroUsd(text: string): bigint {
 /** A tool, key or total with its calls and micro-USD. */
 type UsageRow = [name: string, calls: bigint, spent: bigint];
 
-/** Returns the figure with this label. */
 async function statValue(page: Page, label: string): Promise<bigint> {
   const stat = page.locator(".stat", { has: page.locator("dt", { hasText: label }) });
   return parseMicroUsd(await stat.locator(".stat-value").innerText());
 }
 
-/** Reads a usage table of the overview, including its total. */
 async function usageRows(page: Page, caption: string): Promise<UsageRow[]> {
   const cells = await page
     .getByRole("table", { name: caption })
@@ -61,7 +58,6 @@ class Sums {
     return BigInt(String(rows[0]?.sum));
   }
 
-  /** Credits minus debits of an account. */
   balance(account = this.#account): Promise<bigint> {
     return this.one(
       `select coalesce(sum(case when credit = $1 then amount else -amount end), 0) as sum
@@ -95,7 +91,6 @@ class Sums {
     return [...(await this.charged(days, by)), await this.total(days)].sort(byName);
   }
 
-  /** Sum of all customer balances. */
   liabilities(): Promise<bigint> {
     return this.one(
       `select coalesce(sum(change), 0) as sum from (
@@ -111,14 +106,12 @@ class Sums {
   }
 }
 
-/** Compares displayed totals with the ledger. */
-export function totalsTests(getWorld: () => ConsoleWorld): void {
+export function totalsTests(world: ConsoleWorld): void {
   test(`shows totals that match the ledger after ${CALLS} calls`, async () => {
-    const world = getWorld();
     const agent = await world.agent({ operator: true });
     await makeManyCalls(world, agent);
     const sums = new Sums(world.database.url, agent.accountId);
-    const { page, closeBrowser } = await world.signedInBrowser(agent.wallet);
+    const { page } = await world.signedInBrowser(agent.wallet);
 
     await page.goto("?span=30d");
     await page.getByRole("table", { name: "By key" }).waitFor();
@@ -159,7 +152,6 @@ export function totalsTests(getWorld: () => ConsoleWorld): void {
       .toBe(await sums.balance(SYSTEM_ACCOUNTS.revenue));
     expect(await world.violations()).toEqual([]);
     await sums.close();
-    await closeBrowser();
     await reportPageTimes(world, agent.wallet);
   });
 }

@@ -1,4 +1,3 @@
-/** The interface of a wallet for pages. */
 export interface ShownWallet {
   /** Name of the page function that calls the wallet in the test process. */
   readonly binding: string;

@@ -15,16 +15,13 @@ export interface TestWallet {
   readonly abilities: readonly Ability[];
   /** Whether the user rejects requests from now on. */
   rejects: boolean;
-  /** Requests so far, in order. */
   readonly requests: Ability[];
-  /** RPC URL for signAndSendTransaction. */
   readonly rpcUrl: string | undefined;
 }
 
 /** Features of most wallets. */
 const DEFAULT_ABILITIES: readonly Ability[] = ["signIn", "signMessage", "signTransaction"];
 
-/** Creates a wallet for a key pair. */
 export function testWallet(
   keypair: Keypair,
   {
@@ -37,12 +34,10 @@ export function testWallet(
   return { name, keypair, abilities, rejects, requests: [], rpcUrl };
 }
 
-/** Creates a wallet without signIn, which signs messages. */
 export function walletWithoutSignIn(keypair: Keypair): TestWallet {
   return testWallet(keypair, { name: "Plain wallet", abilities: ["signMessage", "signTransaction"] });
 }
 
-/** Creates a Ledger wallet, which signs transactions only. */
 export function ledgerWallet(keypair: Keypair): TestWallet {
   return testWallet(keypair, { name: "Ledger", abilities: ["signTransaction"] });
 }

@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { hash, randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import http2 from "node:http2";
 import { tmpdir } from "node:os";
@@ -9,18 +8,18 @@ import path from "node:path";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bucketOf, shareBuckets } from "../../src/cli/router-maps.ts";
-import { replaceMap } from "../../src/cli/haproxy-socket.ts";
-import { freePort } from "../../src/dev/free-port.ts";
-import { startCellRouter } from "../../src/dev/haproxy.ts";
+import { replaceMap } from "../../src/cli/cell-maps.ts";
+import { restartPort } from "../support/ports.ts";
+import { findHaproxy, startCellRouter } from "../../src/dev/haproxy.ts";
 import { newApiKey } from "../../src/domain/accounts/api-key.ts";
 import { SealedNonces } from "../../src/domain/accounts/sealed-nonce.ts";
-import { cellOf } from "../../src/domain/core/cell.ts";
-import { newId } from "../../src/domain/core/ids.ts";
+import { cellOf, newId } from "../../src/domain/core/ids.ts";
 import { Quotes } from "../../src/domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
+import { listen } from "../support/servers.ts";
 import { ROOT } from "../tooling/command.ts";
 
-const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy"].find((file) => existsSync(file));
+const HAPROXY = findHaproxy();
 const CELLS = path.join(ROOT, "deploy/cells");
 const NUMBERS = [1, 2, 3];
 
@@ -48,18 +47,10 @@ let behindUrl = "";
 
 /** Servers that answer with the number of their cell, over HTTP and over h2c. */
 async function standIn(cell: number): Promise<{ http: number; grpc: number }> {
-  const one = http.createServer((_, response) => response.end(String(cell))).listen(0, "127.0.0.1");
-  const two = http2.createServer((_, response) => response.end(String(cell))).listen(0, "127.0.0.1");
-  await Promise.all([once(one, "listening"), once(two, "listening")]);
-  closing.push(
-    () => void one.close(),
-    () => void two.close(),
-  );
-  const portOf = (server: { address(): unknown }) => {
-    const address = server.address();
-    return typeof address === "object" && address !== null && "port" in address ? Number(address.port) : 0;
-  };
-  return { http: portOf(one), grpc: portOf(two) };
+  const one = http.createServer((_, response) => response.end(String(cell)));
+  const two = http2.createServer((_, response) => response.end(String(cell)));
+  for (const server of [one, two]) closing.push(() => void server.close());
+  return { http: await listen(one), grpc: await listen(two) };
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), "toolgate-router-"));
@@ -68,7 +59,7 @@ const router = { socket: "" };
 beforeAll(async () => {
   if (HAPROXY === undefined) return;
   const servers = await Promise.all(NUMBERS.map(standIn));
-  const [http, grpc] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const [http, grpc] = [`127.0.0.1:${await restartPort()}`, `127.0.0.1:${await restartPort()}`];
   const cells = servers.map((server) => ({
     http: `127.0.0.1:${server.http}`,
     grpc: `127.0.0.1:${server.grpc}`,
@@ -77,7 +68,7 @@ beforeAll(async () => {
   closing.push(() => proxy.stop());
   router.socket = proxy.socket;
   [baseUrl, grpcUrl] = [`http://${http}`, `http://${grpc}`];
-  const [second, secondGrpc] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const [second, secondGrpc] = [`127.0.0.1:${await restartPort()}`, `127.0.0.1:${await restartPort()}`];
   const addresses = { http: second, grpc: secondGrpc, cells };
   const behind = await startCellRouter(HAPROXY, addresses, path.join(folder, "behind"), {
     BEHIND_PROXY: "1",

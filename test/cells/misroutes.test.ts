@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { parseApiKey } from "../../src/domain/accounts/api-key.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
-import { cellOf } from "../../src/domain/core/cell.ts";
-import { cellOfId } from "../../src/domain/core/ids.ts";
+import { cellOf, cellOfId } from "../../src/domain/core/ids.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
-import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { memoOf, request, startWorld, xPayment, type Agent } from "../support/world.ts";
 
 /**
  * Two cells with the same database, as after a restore of one's backup in the other: their keys, quotes and
@@ -16,15 +15,10 @@ import { memoOf, request, startWorld, xPayment, type Agent, type World } from ".
  */
 const warnings: object[] = [];
 const log = { info: () => {}, error: () => {}, warn: (details: object) => void warnings.push(details) };
-let two: World;
-let three: Gateway;
-let agent: Agent;
-beforeAll(async () => {
-  two = await startWorld({ CELL: "2", METRICS_PORT: "0" }, undefined, log);
-  agent = await two.agent({ balance: 100_000n });
-  // It reads keys when it starts.
-  three = await two.startAnother({ CELL: "3" });
-});
+const two = await startWorld({ CELL: "2", METRICS_PORT: "0" }, undefined, log);
+const agent = await two.agent({ balance: 100_000n });
+// It reads keys when it starts.
+const three = await two.startAnother({ CELL: "3" });
 afterAll(async () => {
   expect(await two.violations()).toEqual([]);
   await two.close();

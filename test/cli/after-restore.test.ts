@@ -1,11 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { checkDatabase } from "../../src/postgres/database/start-checks.ts";
 import { PRICE, setScene, soon, type Scene, type Watching } from "../crediting/fixture.ts";
+import { callAt } from "../instances/calls.ts";
+import { Instances } from "../instances/process.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
+import { until } from "../support/until.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { runToolgate, runToolgateHere } from "./toolgate.ts";
 
@@ -15,6 +17,7 @@ const REQUEST_LOG = path.join(folder, "requests.log");
 
 let scene: Scene;
 let gateway: Watching;
+const instances = new Instances();
 let agent: Agent;
 /** The restored database, and as the serving role. */
 let restored: string;
@@ -33,14 +36,12 @@ const uuid = (id: string) => id.slice(id.indexOf("_") + 1);
 async function backUp(): Promise<string> {
   const server = inject("postgresUrl");
   const source = new URL(scene.database.url).pathname.slice(1);
-  for (;;) {
+  await until(async () => {
     await query(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${source}'`);
-    const copied = await query(server, `create database ${name} template ${source}`).then(
-      () => true,
-      () => sleep(20),
-    );
-    if (copied) return databaseUrl(server, name);
-  }
+    await query(server, `create database ${name} template ${source}`);
+    return true;
+  });
+  return databaseUrl(server, name);
 }
 
 beforeAll(async () => {
@@ -69,6 +70,7 @@ async function payAndBackUp(customers: readonly Agent[]) {
   return { quote: other, proved };
 }
 afterAll(async () => {
+  await instances.close();
   await scene.close();
   await query(inject("postgresUrl"), `drop database if exists ${name} with (force)`);
   rmSync(folder, { recursive: true });
@@ -158,31 +160,36 @@ it("refuses while a gateway runs on the database", async () => {
 });
 
 it("a running gateway refuses a database that was restored meanwhile, until its restart", async () => {
-  const running = await scene.start({ DATABASE_URL: restored });
-  const ready = async () => (await fetch(`${running.baseUrl}/readyz`)).status;
-  const replace = async (mark: string) => {
-    await query(restored, `alter database ${name} set toolgate.restored = '${mark}'`);
-    const others = `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = '${name}' and pid <> pg_backend_pid()`;
-    await query(restored, others);
+  const serve = () => instances.serve({ ...scene.settings, DATABASE_URL: restored });
+  const running = await serve();
+  const ready = async ({ baseUrl } = running) => (await fetch(`${baseUrl}/readyz`)).status;
+  // As a restore does, it ends every connection before the first new one.
+  const replace = async (mark: string, of = running) => {
+    const server = inject("postgresUrl");
+    await query(server, `alter database ${name} set toolgate.restored = '${mark}'`);
+    await query(server, `alter database ${name} allow_connections false`);
+    await query(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+    await expect.poll(() => ready(of), soon).toBe(503);
+    await query(server, `alter database ${name} allow_connections true`);
   };
-  await expect.poll(ready, soon).toBe(200);
+  await expect.poll(() => ready(), soon).toBe(200);
   await replace("Wednesday");
-  await expect.poll(ready, soon).toBe(200);
+  await expect.poll(() => ready(), soon).toBe(200);
   await replace("Thursday");
-  await expect.poll(ready, soon).toBe(503);
-  expect((await running.buy(agent)).status).toBe(503);
-  // A process of its own: in this one the gateway refuses all connections.
+  await expect.poll(() => ready(), soon).toBe(503);
+  expect((await callAt(running, agent)).status).toBe(503);
   const settings = { ...scene.settings, DATABASE_URL: restored };
   const { code, stderr } = await runToolgate(settings, ["after-restore"]);
   expect([code, stderr]).toEqual([0, "serve starts again; restart gateways that still run.\n"]);
-  const servesAgain = expect.poll(ready, { timeout: 2_000 }).toBe(200);
+  const servesAgain = expect.poll(() => ready(), { timeout: 2_000 }).toBe(200);
   await expect(servesAgain).rejects.toThrow();
-  await running.close();
-  const restarted = await scene.start({ DATABASE_URL: restored });
-  await replace("Thursday");
-  await expect.poll(async () => (await fetch(`${restarted.baseUrl}/readyz`)).status, soon).toBe(200);
-  await restarted.close();
+  running.signal("SIGKILL");
+  await running.ended;
+  const restarted = await serve();
+  await replace("Thursday", restarted);
+  await expect.poll(() => ready(restarted), soon).toBe(200);
+  restarted.signal("SIGTERM");
+  expect(await restarted.ended).toBe(0);
 });
 
 it("revokes every key of a window", async () => {

@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { describe, expect, it } from "vitest";
+import { memoOf, startWorld, xPayment } from "../support/world.ts";
 import { findFlow } from "./find-flow.ts";
 import { runToolgate, runToolgateHere } from "./toolgate.ts";
+import { closing } from "../support/postgres.ts";
 
 /** Runs operator commands on the database of a running gateway. */
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({ TRUSTED_PROXY_HOPS: "1" });
-});
-afterAll(() => world.close());
+const world = closing(await startWorld({ TRUSTED_PROXY_HOPS: "1" }));
 
 const toolgate = (...args: string[]) => toolgateWith({}, ...args);
+
+/** Runs a line of words, and more arguments that may contain spaces. */
+const run = (line: string, ...more: string[]) => toolgate(...line.split(" "), ...more);
 
 const toolgateWith = (settings: Record<string, string>, ...args: string[]) =>
   runToolgateHere({ DATABASE_URL: world.database.url, ...settings }, args);
@@ -30,44 +30,16 @@ describe("the operator's commands", () => {
       accountId,
     );
 
-    const adjusted = await toolgate(
-      "accounts",
-      "adjust",
-      "--account",
-      accountId,
-      "--usdc",
-      "5.00",
-      "--reason",
-      "trial",
-      "--json",
-    );
+    const adjusted = await run(`accounts adjust --account ${accountId} --usdc 5.00 --reason trial --json`);
     expect(adjusted.rows[0]).toMatchObject({ balance_usdc: "5.000000" });
-    const less = await toolgate(
-      "accounts",
-      "adjust",
-      "--account",
-      accountId,
-      "--usdc=-4.5",
-      "--reason",
+    const less = await run(
+      `accounts adjust --account ${accountId} --usdc=-4.5 --json --reason`,
       "trial is over",
-      "--json",
     );
     expect(less.rows[0]).toMatchObject({ balance_usdc: "0.500000" });
-    expect(
-      (await toolgate("accounts", "adjust", "--account", accountId, "--usdc=-4.5", "--reason", "too much"))
-        .code,
-    ).toBe(1);
-    const tier = await toolgate(
-      "accounts",
-      "tier",
-      "--account",
-      accountId,
-      "--rate",
-      "120",
-      "--burst",
-      "20",
-      "--json",
-    );
+    const short = await run(`accounts adjust --account ${accountId} --usdc=-4.5 --reason`, "too much");
+    expect(short.code).toBe(1);
+    const tier = await run(`accounts tier --account ${accountId} --rate 120 --burst 20 --json`);
     expect(tier.rows[0]).toMatchObject({ rate_per_minute: 120, burst: 20, account_rate_per_minute: 1200 });
     const all = await toolgate("accounts", "tier", "--account", accountId, "--account-rate", "300", "--json");
     const named = await toolgate("accounts", "tier", "--account", accountId, "--tier", "default", "--json");
@@ -78,29 +50,9 @@ describe("the operator's commands", () => {
       account_burst: 200,
     });
 
-    const key = (
-      await toolgate(
-        "keys",
-        "create",
-        "--account",
-        accountId,
-        "--scopes",
-        "compute:read,billing:read",
-        "--name",
-        "n",
-        ...[
-          "--expires",
-          "30d",
-          "--call-limit",
-          "0.01",
-          "--day-limit",
-          "0.25",
-          "--tools",
-          "vram_estimate, echo",
-        ],
-        "--json",
-      )
-    ).rows[0];
+    const limited = "--expires 30d --call-limit 0.01 --day-limit 0.25 --json --tools";
+    const scoped = `keys create --account ${accountId} --scopes compute:read,billing:read --name n`;
+    const key = (await run(`${scoped} ${limited}`, "vram_estimate, echo")).rows[0];
     const authorization = { authorization: `Bearer ${String(key?.["api_key"])}` };
     const bought = await world.post(
       undefined,
@@ -123,16 +75,7 @@ describe("the operator's commands", () => {
     expect(listed.rows[0]).toHaveProperty("last_used_at");
     expect(listed.stdout).not.toContain(String(key?.["api_key"]));
     const keyId = String(key?.["key_id"]);
-    const group = await toolgate(
-      "keys",
-      "groups",
-      "create",
-      "--account",
-      accountId,
-      "--name",
-      "CI",
-      "--json",
-    );
+    const group = await run(`keys groups create --account ${accountId} --name CI --json`);
     expect(group).toMatchObject({ code: 0, stderr: "" });
     const groupId = String(group.rows[0]?.["group_id"]);
     const change = ["--month-limit", "5", "--call-limit", "none", "--group", groupId];
@@ -150,15 +93,7 @@ describe("the operator's commands", () => {
         { period: "month", limit_usdc: "5.000000", spent_usdc: "0.001000" },
       ],
     });
-    const next = await toolgate(
-      "keys",
-      "rotate",
-      "--key",
-      String(key?.["key_id"]),
-      "--overlap",
-      "15m",
-      "--json",
-    );
+    const next = await run(`keys rotate --key ${String(key?.["key_id"])} --overlap 15m --json`);
     expect(next.rows[0]).toMatchObject({
       api_key: expect.stringMatching(/^sk-agent-/),
       name: "n",
@@ -168,26 +103,12 @@ describe("the operator's commands", () => {
     });
     expect((await toolgate("keys", "revoke", "--key", String(key?.["key_id"]))).code).toBe(0);
     await expect
-      .poll(async () => (await world.get(undefined, "/receipts", authorization)).status, {
-        interval: 50,
-      })
+      .poll(async () => (await world.get(undefined, "/receipts", authorization)).status, { interval: 50 })
       .toBe(401);
   });
 
   it("creates many funded accounts with a key each", async () => {
-    const { rows } = await toolgate(
-      "accounts",
-      "create",
-      "--count",
-      "3",
-      "--usdc",
-      "1.5",
-      "--rate",
-      "600",
-      "--burst",
-      "100",
-      "--json",
-    );
+    const { rows } = await run(`accounts create --count 3 --usdc 1.5 --rate 600 --burst 100 --json`);
     expect(rows).toHaveLength(3);
     for (const row of rows)
       expect(row).toMatchObject({
@@ -200,21 +121,11 @@ describe("the operator's commands", () => {
 
   it("rejects adjustments beyond the largest balance", async () => {
     const { accountId } = await world.agent();
-    const args = (usdc: string) =>
-      [
-        "accounts",
-        "adjust",
-        "--account",
-        accountId,
-        `--usdc=${usdc}`,
-        "--reason",
-        "trial",
-        "--json",
-      ] as const;
-    const adjust = (usdc: string) => toolgate(...args(usdc));
+    const adjust = (usdc: string) =>
+      run(`accounts adjust --account ${accountId} --usdc=${usdc} --reason trial --json`);
     const most = "9007199254.740991";
     for (const usdc of ["9007199254.740992", "9223372036854.775807", "-9223372036854.775808", "9999999999"])
-      expect(await toolgate(...args(usdc)), usdc).toMatchObject({
+      expect(await adjust(usdc), usdc).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(new RegExp(`--usdc <amount>.* at most ${most}`)),
       });

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../support/postgres.ts";
 import { documentFolder, openapi, operation, startThirdParty } from "../tools/custom/http/third-party.ts";
 import { runToolgateHere } from "./toolgate.ts";
 
 const folder = documentFolder();
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(async () => {
-  await database.drop();
-  folder[Symbol.dispose]();
-});
+afterAll(() => folder[Symbol.dispose]());
+const database = await openDatabase();
 
 const run = (...args: string[]) =>
   runToolgateHere({ DATABASE_URL: database.servingUrl }, ["config", ...args]);
@@ -30,14 +24,19 @@ function write(name: string, price: number, required: readonly string[], more: o
     openapi({ "/n": { get: operation("note", { parameters }) } }, { servers }),
   );
   const http = { openapi: `${name}.api.json`, operation_id: "note" };
-  const tool = { name: "note", price: { flat_microusd: price }, http, headers_env: { "X-Key": "NOTE_KEY" } };
+  const tool = {
+    name: "note",
+    price: { flat_microusd: price },
+    http,
+    headers_env: { "X-Key": "TOOL_NOTE_KEY" },
+  };
   return folder.write(`${name}.json`, { tools: [tool], ...more });
 }
 
 describe("toolgate config", () => {
   it("plans in words, applies, keeps the history and rolls back", async () => {
     const first = write("first", 1_000, []);
-    expect((await run("validate", first)).stdout).toContain("NOTE_KEY is not set");
+    expect((await run("validate", first)).stdout).toContain("TOOL_NOTE_KEY is not set");
     const planned = await run("plan", first);
     expect(planned.code).toBe(3);
     expect(planned.stdout).toContain("- tool note: appears, $0.001");

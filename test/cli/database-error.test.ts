@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { CommandError } from "../../src/cli/command-error.ts";
-import { explainDatabaseError } from "../../src/cli/database-error.ts";
+import { CommandError } from "../../src/cli/command.ts";
+import { explainDatabaseError } from "../../src/cli/database.ts";
 
 it("explains a lock timeout without the password", () => {
   const blocked = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });

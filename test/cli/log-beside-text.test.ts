@@ -2,13 +2,10 @@ import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { ROOT } from "../tooling/command.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-output-"));
-});
+const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-output-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Returns what a program writes to one file or two. */

@@ -1,36 +1,29 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { startWorld } from "../support/world.ts";
 import { WATCHFUL } from "../transport/services/gift.ts";
 import { buyOneCall } from "../../src/dev/demo.ts";
 import { runToolgate } from "./toolgate.ts";
+import { closing } from "../support/postgres.ts";
 
 /** Runs `pay` as a process with the dev.json of a running gateway. */
 
-let world: World;
-let agent: Agent;
-let dataDir: string;
-beforeAll(async () => {
-  world = await startWorld(WATCHFUL);
-  agent = await world.agent();
-  dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-pay-"));
-  const { payTo: pay_to, usdcMint: usdc_mint } = world.gateway;
-  const devJson = {
-    database_url: world.database.url,
-    rpc_url: world.chain.url,
-    treasury_owner: world.treasury.publicKey.toBase58(),
-    pay_to,
-    usdc_mint,
-    wallet_secret_key: [...agent.wallet.secretKey],
-  };
-  await writeFile(path.join(dataDir, "dev.json"), JSON.stringify(devJson));
-});
-afterAll(async () => {
-  await world.close();
-  await rm(dataDir, { recursive: true });
-});
+const world = closing(await startWorld(WATCHFUL));
+const agent = await world.agent();
+const dataDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-pay-"));
+afterAll(() => rm(dataDir, { recursive: true }));
+const { payTo: pay_to, usdcMint: usdc_mint } = world.gateway;
+const devJson = {
+  database_url: world.database.url,
+  rpc_url: world.chain.url,
+  treasury_owner: world.treasury.publicKey.toBase58(),
+  pay_to,
+  usdc_mint,
+  wallet_secret_key: [...agent.wallet.secretKey],
+};
+await writeFile(path.join(dataDir, "dev.json"), JSON.stringify(devJson));
 
 const toolgate = (...args: string[]) => runToolgate({ DATA_DIR: dataDir }, args);
 const CALL = ["vram_estimate", { model: "llama-3.1-8b" }] as const;

@@ -1,17 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startWorld, type World } from "../support/world.ts";
+import { describe, expect, it } from "vitest";
+import { startWorld } from "../support/world.ts";
 import { gift, WATCHFUL } from "../transport/services/gift.ts";
 import { runToolgateHere } from "./toolgate.ts";
+import { closing } from "../support/postgres.ts";
 
 /** Runs treasury commands on the database of a running gateway. */
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld(WATCHFUL);
-});
-afterAll(() => world.close());
+const world = closing(await startWorld(WATCHFUL));
 
 const toolgate = (...args: string[]) =>
   runToolgateHere(

@@ -27,7 +27,6 @@ export function optionsOf({ secretKey, rpcUrl, folder, method }: Omit<Buyer, "ki
   return { signer, maxPrice: "0.01", budget: "0.002", method, rpcUrl, store: fileStore(folder) };
 }
 
-/** The call that is bought. */
 export function callOf(apiKey: string): RequestInit {
   return {
     method: "POST",

@@ -1,15 +1,13 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Keypair } from "@solana/web3.js";
+import { closeServer, listen } from "../support/servers.ts";
 
-/** A request as received by the gateway. */
 export interface Heard {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** An answer: a status, a body, headers. */
 export interface Said {
   readonly status: number;
   /** JSON; a text is sent unchanged. */
@@ -38,16 +36,8 @@ export async function startLiar(): Promise<Liar> {
     else response.end(text);
   };
   const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // A listening server on a port has such an address.
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(liar, {
-    url: `http://127.0.0.1:${port}`,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  });
+  const url = `http://127.0.0.1:${await listen(server)}`;
+  return Object.assign(liar, { url, close: () => closeServer(server) });
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -63,7 +53,6 @@ export const QUOTE_ID = "qt_3mJr7AoUXx2Wqd";
 const PRICE = 1000;
 export const MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 
-/** Members that a lie replaces. */
 export interface Lie {
   readonly quote?: object;
   readonly instructions?: object;

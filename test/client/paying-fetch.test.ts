@@ -6,7 +6,7 @@ import {
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { VersionedTransaction, type Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import {
   BudgetExceededError,
   CallError,
@@ -23,27 +23,18 @@ import {
   type Payment,
   type PaymentOptions,
 } from "../../src/client/index.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { type Agent } from "../support/world.ts";
 
 /** The client package against a real gateway, database and chain. */
 
 const PARAMS = { parameters_b: 7 };
 const PRICE = 1000n;
 
-let world: World;
+const world = useWorld();
 let agent: Agent;
-beforeAll(async () => {
-  world = await startWorld();
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
-});
-beforeEach(async () => {
-  agent = await world.agent();
-});
+beforeEach(async () => void (agent = await world.agent()));
 
-/** Options to pay with the agent's wallet, by a transfer. */
 function paying(options: Partial<PaymentOptions> = {}): PaymentOptions {
   const { wallet } = agent;
   return {

@@ -1,22 +1,15 @@
 import type { Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { keypairSigner, memoryStore, PaidBy, ToolgateClient } from "../../src/client/index.ts";
 import { query } from "../support/database-server.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
 
 /** `ToolgateClient` with a wallet and no API key, against a real gateway, database and chain. */
 
 const PARAMS = { parameters_b: 7 };
 const PRICE = 1000n;
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld();
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
-});
+const world = useWorld();
 
 /** A wallet with USDC and no SOL, its client, and the requests that it sends. */
 function buyer({ microUsd = 10n * PRICE, format }: { microUsd?: bigint; format?: "binary" | "json" } = {}) {
@@ -67,10 +60,11 @@ describe("a client with a wallet alone", () => {
     expect(await client.run(run?.runId ?? "")).toEqual(run);
   });
 
-  it("signs in once for reading, and not before the next call when nothing is left on the balance", async () => {
+  it("signs in once for each path that it reads, and not before the next call when nothing is left on the balance", async () => {
     const { client, sent } = buyer();
     await client.callTool("vram_estimate", PARAMS);
     await client.callTool("vram_estimate", PARAMS);
+    await listed(client.receipts());
     await listed(client.receipts());
     await listed(client.runs());
     expect(sent).toEqual([
@@ -81,6 +75,8 @@ describe("a client with a wallet alone", () => {
       "/x402/vram_estimate payment-signature",
       "/v1/keys",
       "/toolgate.v1.ReceiptService/ListReceipts sign-in-with-x",
+      "/toolgate.v1.ReceiptService/ListReceipts sign-in-with-x",
+      "/v1/keys",
       "/toolgate.v1.RunService/ListRuns sign-in-with-x",
     ]);
   });

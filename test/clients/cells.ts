@@ -1,8 +1,6 @@
-/** The protocols in the table of docs/guides/clients.md. */
 export const PROTOCOLS = ["HTTP", "MCP", "gRPC", "Connect"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** Values of a receipt's `paid_by`. */
 export const WAYS = ["balance", "transfer", "gasless"] as const;
 export type Way = (typeof WAYS)[number];
 
@@ -11,7 +9,6 @@ export interface Example {
   /** Prefix of its cells' names. */
   readonly client: string;
   readonly protocol: Protocol;
-  /** Path in docs/examples. */
   readonly file: string;
   readonly ways: readonly Way[];
   /** Needs SOLANA_RPC_URL for every payment method. */

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createApproveInstruction } from "@solana/spl-token";
 import { PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
+import { closeServer, listen } from "../support/servers.ts";
 
 type Instructions = TransactionMessage["instructions"];
 
@@ -52,7 +52,6 @@ function writable(pubkey: PublicKey) {
   return { pubkey, isSigner: false, isWritable: true };
 }
 
-/** The built transaction, manipulated. */
 export function manipulate(built: Uint8Array, { ownFee, change }: Manipulation): VersionedTransaction {
   const message = TransactionMessage.decompile(VersionedTransaction.deserialize(built).message);
   const transfer = message.instructions.find(({ keys }) => keys.length === 4);
@@ -104,10 +103,6 @@ export async function startMaliciousGateway(
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    proofs,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
-  };
+  const url = `http://127.0.0.1:${await listen(server)}`;
+  return { url, proofs, close: () => closeServer(server) };
 }

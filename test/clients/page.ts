@@ -16,7 +16,6 @@ function readPage(): string {
   return readFileSync(path.join(ROOT, "docs/guides/clients.md"), "utf8");
 }
 
-/** The rows of the table with this header. */
 function tableUnder(page: string, header: readonly string[]): string[][] {
   const [, rows = ""] = page.split(`| ${header.join(" | ")} |\n`);
   const [, ...lines] = rows.split("\n");
@@ -29,7 +28,6 @@ function tableUnder(page: string, header: readonly string[]): string[][] {
   );
 }
 
-/** The table of clients, protocols and payment methods. */
 export function tableOfClients(): Row[] {
   return tableUnder(readPage(), ["client", "protocol", ...WAYS]).map(
     ([client = "", protocol = "", ...cells]) => ({ client, protocol, cells }),
@@ -44,13 +42,11 @@ export function unusedProtocols(): { client: string; protocols: string[]; reason
   );
 }
 
-/** Every pair of a client of the table and a protocol. */
 export function everyPair(): string[] {
   const clients = new Set(tableOfClients().map(({ client }) => client));
   return [...clients].flatMap((client) => PROTOCOLS.map((protocol) => `${client} over ${protocol}`));
 }
 
-/** The example files that the page links to. */
 export function linkedFiles(): string[] {
   const links = readPage().matchAll(/\]\(\.\.\/examples\/([\w./-]+)\)/g);
   return [...new Set(Array.from(links, ([, file = ""]) => file))];
@@ -66,7 +62,6 @@ export function quotedFiles(): Map<string, string> {
   return quoted;
 }
 
-/** Every file of docs/examples with its text. */
 export function exampleFiles(): Map<string, string> {
   const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),

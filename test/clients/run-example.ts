@@ -6,7 +6,6 @@ import { ROOT } from "../tooling/command.ts";
 
 const EXAMPLES = path.join(ROOT, "docs/examples");
 
-/** Exit code and output of a program. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;

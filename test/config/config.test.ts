@@ -117,12 +117,12 @@ describe("the configuration", () => {
     const config = file(
       "keyed.yaml",
       "inference:\n  upstreams:\n    - name: a\n      base_url: http://127.0.0.1:1/v1\n" +
-        "      api_key_env: A_KEY\n",
+        "      api_key_env: TOOL_A_KEY\n",
     );
     const read = readConfig({
       DATABASE_URL_FILE: database,
       TOOLGATE_CONFIG: config,
-      A_KEY_FILE: file("key", "sk-a\n"),
+      TOOL_A_KEY_FILE: file("key", "sk-a\n"),
     });
     expect(read.DATABASE_URL).toBe("postgres://u:p@h/d");
     expect(read.upstreams.map(({ apiKey }) => apiKey)).toEqual(["sk-a"]);

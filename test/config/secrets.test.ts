@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config/config.ts";
-import { collectSecrets } from "../../src/config/secrets.ts";
+import { readConfig, collectSecrets } from "../../src/config/config.ts";
 
 const secretsOf = (settings: Record<string, string>) => collectSecrets(readConfig(settings));
 

@@ -15,7 +15,7 @@ export async function startFixtureGateway(tools: readonly Tool[]): Promise<Fixtu
   const ground = await startGround();
   const config = requireServeConfig(readConfig(ground.settings));
   const gateway = await startGateway(config, createLogger("silent", { secrets: [] }), {
-    around: (deps) => ({ ...deps, catalogue: new Catalogue([...deps.catalogue.tools, ...tools]) }),
+    wrapPorts: (deps) => ({ ...deps, catalogue: new Catalogue([...deps.catalogue.tools, ...tools]) }),
   });
   return {
     ...ground,

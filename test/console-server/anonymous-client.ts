@@ -13,12 +13,10 @@ export function uniqueAddress(): Record<string, string> {
   return { "x-forwarded-for": `198.51.${100 + (clients >> 8)}.${clients & 255}` };
 }
 
-/** Creates a session client without a session, from a unique address. */
 export function anonymousClient(gateway: { consoleUrl: string }, headers: Record<string, string> = {}) {
   return pageClient(gateway, SessionService, { ...uniqueAddress(), ...headers });
 }
 
-/** Requests a new challenge. */
 export async function newChallenge(gateway: { consoleUrl: string }): Promise<SignInChallenge> {
   const { challenge } = await anonymousClient(gateway).beginSignIn({});
   if (!challenge) throw new Error("no challenge was made");

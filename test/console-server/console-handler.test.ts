@@ -1,46 +1,23 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
-import {
-  answerOf,
-  pageClient,
-  pageHeaders,
-  rpcUrl,
-  signIn,
-  type SignedInPerson,
-} from "../support/console.ts";
+import { answerOf, pageClient, pageHeaders, rpcUrl, signIn } from "../support/console.ts";
 import { rawRequest } from "../support/raw-http.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { startWorld } from "../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
 import { newChallenge, errorOf } from "./anonymous-client.ts";
+import { closing } from "../support/postgres.ts";
+import { restartPort } from "../support/ports.ts";
 
 const FRIEND = "https://friend.example";
 
-let world: World;
-let person: SignedInPerson;
-beforeAll(async () => {
-  world = await startWorld({ TRUSTED_PROXY_HOPS: "1", CORS_ORIGINS: FRIEND });
-  person = await signIn(world, Keypair.generate());
-});
-afterAll(() => world.close());
-
-/** Returns an unused port. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
+const world = closing(await startWorld({ TRUSTED_PROXY_HOPS: "1", CORS_ORIGINS: FRIEND }));
+const person = await signIn(world, Keypair.generate());
 
 const SESSIONS = "toolgate.console.v1.SessionService";
 
-/** Sends a request with these headers. */
 function ask(
   method: string,
   path: string,
@@ -234,7 +211,7 @@ describe("API key", () => {
 describe("Set-Cookie", () => {
   /** Starts a gateway with a public URL and calls it on its own port, as a proxy does. */
   async function behindProxy(settings: Record<string, string>, heard: (headers: Headers) => void) {
-    const port = await freePort();
+    const port = await restartPort();
     const gateway = await world.startAnother({ ...settings, PORT: String(port) });
     const { origin } = new URL(gateway.consoleUrl);
     return pageClient({ consoleUrl: `http://127.0.0.1:${port}/console` }, SessionService, { origin }, heard);

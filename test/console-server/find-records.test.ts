@@ -1,60 +1,46 @@
-import type { Client } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { HistoryService, RecordKind } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { signIn } from "../support/console.ts";
-import { memoOf, startWorld, xPayment, type World } from "../support/world.ts";
+import { memoOf, startWorld, xPayment } from "../support/world.ts";
+import { closing } from "../support/postgres.ts";
 
 const PARAMS = { model: "llama-3.1-8b" };
 
-let world: World;
+const world = closing(await startWorld({ TRUSTED_PROXY_HOPS: "1", WATCH_INTERVAL_MS: "200" }));
+const [agent, other, operator] = await Promise.all([
+  world.agent(),
+  world.agent({ balance: 10_000n }),
+  world.agent({ balance: 10_000n, operator: true }),
+]);
+const { quote } = (await world.call(agent, "vram_estimate", PARAMS)).body;
+const transaction = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
+const headers = { ...xPayment(transaction, quote.quote_id), "x-request-id": "proxy-request-77" };
+const { receipt } = (await world.call(agent, "vram_estimate", PARAMS, { headers })).body;
+const { accountId } = agent;
+const adjustment = { accountId, amount: 10_000n, reason: "a call from the balance" };
+await world.postgres.accounts.adjust({ ...adjustment, idempotencyKey: "find" });
+const paid = await world.call(agent, "vram_estimate", PARAMS);
+const person = await signIn(world, agent.wallet);
+const own = person.client(HistoryService);
+const [key] = (await person.client(KeyService).listKeys({})).keys;
+const { deposit } = await person.client(DepositService).createDeposit({ amountUsdcMicrousd: 10_000n });
+const depositId = deposit?.depositId ?? "";
+const deposited = await world.pay(agent, 10_000n, deposit?.memo ?? "");
 /** Identifiers of one account, by what they name. */
-let ids: Record<"run" | "receipt" | "key" | "prefix" | "request" | "proxy" | "transaction" | "quote", string>;
-let depositId: string;
-/** The transaction that paid the deposit. */
-let deposited: string;
-let own: Client<typeof HistoryService>;
-let others: readonly Client<typeof HistoryService>[];
-
-beforeAll(async () => {
-  world = await startWorld({ TRUSTED_PROXY_HOPS: "1", WATCH_INTERVAL_MS: "200" });
-  const [agent, other, operator] = await Promise.all([
-    world.agent(),
-    world.agent({ balance: 10_000n }),
-    world.agent({ balance: 10_000n, operator: true }),
-  ]);
-  const { quote } = (await world.call(agent, "vram_estimate", PARAMS)).body;
-  const transaction = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
-  const headers = { ...xPayment(transaction, quote.quote_id), "x-request-id": "proxy-request-77" };
-  const { receipt } = (await world.call(agent, "vram_estimate", PARAMS, { headers })).body;
-  await world.postgres.accounts.adjust({
-    accountId: agent.accountId,
-    amount: 10_000n,
-    reason: "for a call from the balance",
-    idempotencyKey: "find",
-  });
-  const paid = await world.call(agent, "vram_estimate", PARAMS);
-  const person = await signIn(world, agent.wallet);
-  own = person.client(HistoryService);
-  const [key] = (await person.client(KeyService).listKeys({})).keys;
-  const { deposit } = await person.client(DepositService).createDeposit({ amountUsdcMicrousd: 10_000n });
-  depositId = deposit?.depositId ?? "";
-  deposited = await world.pay(agent, 10_000n, deposit?.memo ?? "");
-  ids = {
-    run: receipt.run_id,
-    receipt: receipt.receipt_id,
-    key: key?.key?.keyId ?? "",
-    prefix: agent.apiKey.slice(0, 14),
-    request: paid.headers.get("x-request-id") ?? "",
-    proxy: "proxy-request-77",
-    transaction,
-    quote: quote.quote_id,
-  };
-  const sessions = [await signIn(world, other.wallet), await signIn(world, operator.wallet)];
-  others = sessions.map((session) => session.client(HistoryService));
-});
-afterAll(() => world.close());
+const ids = {
+  run: receipt.run_id as string,
+  receipt: receipt.receipt_id as string,
+  key: key?.key?.keyId ?? "",
+  prefix: agent.apiKey.slice(0, 14),
+  request: paid.headers.get("x-request-id") ?? "",
+  proxy: "proxy-request-77",
+  transaction,
+  quote: quote.quote_id as string,
+};
+const sessions = [await signIn(world, other.wallet), await signIn(world, operator.wallet)];
+const others = sessions.map((session) => session.client(HistoryService));
 
 describe("finding records by an identifier", () => {
   it("returns the account's runs, receipts, keys and deposits", async () => {

@@ -1,31 +1,22 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { Client } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type CreateKeyRequestSchema, KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { KeyService as OperatorKeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { BudgetLevel, BudgetPeriod } from "#gen/toolgate/v1/budget_pb.ts";
 import { DEFAULT_SCOPES, SCOPES } from "../../src/domain/accounts/scope.ts";
 import { BUILT_IN_NAMES } from "../../src/tools/index.ts";
-import { signIn, type SignedInPerson } from "../support/console.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { signIn } from "../support/console.ts";
+import { startWorld } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { errorOf } from "./anonymous-client.ts";
+import { closing } from "../support/postgres.ts";
 
 const DAY_MS = 86_400_000;
 
-let world: World;
-let owner: Agent;
-let person: SignedInPerson;
-let keys: Client<typeof KeyService>;
-
-beforeAll(async () => {
-  world = await startWorld();
-  owner = await world.agent({ balance: 10_000n });
-  person = await signIn(world, owner.wallet);
-  keys = person.client(KeyService);
-});
-afterAll(() => world.close());
+const world = closing(await startWorld());
+const owner = await world.agent({ balance: 10_000n });
+const keys = (await signIn(world, owner.wallet)).client(KeyService);
 
 const call = (secret: string, tool = "vram_estimate", params: object = { model: "llama-3.1-8b" }) =>
   world.call({ ...owner, apiKey: secret }, tool, params);

@@ -1,42 +1,28 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { Client } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BalanceService, EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { RunStatus } from "#gen/toolgate/v1/run_pb.ts";
 import { parseCsv } from "../support/csv.ts";
-import { signIn, type SignedInPerson } from "../support/console.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { signIn } from "../support/console.ts";
+import { startWorld } from "../support/world.ts";
+import { closing } from "../support/postgres.ts";
 
 const GIFT = 10_000n;
 const PRICE = 1_000n;
 
-let world: World;
-let agent: Agent;
-let person: SignedInPerson;
-let balance: Client<typeof BalanceService>;
-let history: Client<typeof HistoryService>;
-/** Belongs to another account. */
-let otherAccounts: { receiptId: string; runId: string };
+const world = closing(await startWorld());
+const [agent, other] = [await world.agent({ balance: GIFT }), await world.agent({ balance: GIFT })];
+for (const buyer of [agent, agent, other])
+  expect((await world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" })).status).toBe(200);
+const person = await signIn(world, agent.wallet);
+const [balance, history] = [person.client(BalanceService), person.client(HistoryService)];
+const theirs = (await signIn(world, other.wallet)).client(HistoryService);
+const [theirReceipt] = (await theirs.listReceipts({})).items;
+const otherAccounts = { receiptId: theirReceipt?.receiptId ?? "", runId: theirReceipt?.runId ?? "" };
 
 const yesterday = () => timestampFromDate(new Date(Date.now() - 86_400_000));
-
-beforeAll(async () => {
-  world = await startWorld({});
-  const [own, other] = await Promise.all([world.agent({ balance: GIFT }), world.agent({ balance: GIFT })]);
-  agent = own;
-  for (const buyer of [own, own, other]) {
-    const answer = await world.call(buyer, "vram_estimate", { model: "llama-3.1-8b" });
-    expect(answer.status).toBe(200);
-  }
-  person = await signIn(world, agent.wallet);
-  [balance, history] = [person.client(BalanceService), person.client(HistoryService)];
-  const theirs = (await signIn(world, other.wallet)).client(HistoryService);
-  const [receipt] = (await theirs.listReceipts({})).items;
-  otherAccounts = { receiptId: receipt?.receiptId ?? "", runId: receipt?.runId ?? "" };
-});
-afterAll(() => world.close());
 
 describe("account holder", () => {
   it("sees consistent balance, entries, usage and CSV", async () => {
@@ -229,11 +215,7 @@ describe("operator", () => {
     expect(receipts.items).toEqual((await history.listReceipts({})).items);
     expect(receipts.calls).toEqual(
       receipts.items.map(() =>
-        expect.objectContaining({
-          keyId: agent.keyId,
-          keyName: "test",
-          outcome: CallOutcome.SUCCEEDED,
-        }),
+        expect.objectContaining({ keyId: agent.keyId, keyName: "test", outcome: CallOutcome.SUCCEEDED }),
       ),
     );
     expect((await theirs.listRuns({ accountId })).items).toEqual((await history.listRuns({})).items);

@@ -1,27 +1,19 @@
-import { Code, ConnectError, type Client } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
 import { RequestBodies, RequestLogService } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { signIn } from "../support/console.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { startWorld, type Agent } from "../support/world.ts";
+import { closing } from "../support/postgres.ts";
 
 const PARAMS = { model: "llama-3.1-8b" };
 
-let world: World;
-let agent: Agent;
-let own: Client<typeof RequestLogService>;
-let other: Client<typeof RequestLogService>;
-let operator: Client<typeof RequestLogService>;
+const world = closing(await startWorld());
+const agent = await world.agent({ balance: 1_000_000n });
+const clientOf = async ({ wallet }: Agent) => (await signIn(world, wallet)).client(RequestLogService);
+const own = await clientOf(agent);
+const other = await clientOf(await world.agent());
+const operator = await clientOf(await world.agent({ operator: true }));
 
-beforeAll(async () => {
-  world = await startWorld();
-  agent = await world.agent({ balance: 1_000_000n });
-  const agents = [agent, await world.agent(), await world.agent({ operator: true })] as const;
-  const clientOf = async ({ wallet }: Agent) => (await signIn(world, wallet)).client(RequestLogService);
-  [own, other, operator] = await Promise.all([clientOf(agents[0]), clientOf(agents[1]), clientOf(agents[2])]);
-});
-afterAll(() => world.close());
-
-/** The entry of a request, once it is written. */
 async function entryOf(requestId: string | null) {
   const find = async () => (await own.getRequest({ id: requestId ?? "" })).request;
   const found = async () => (await find().catch(() => undefined))?.requestId;

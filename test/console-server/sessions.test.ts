@@ -1,27 +1,23 @@
 import { createHash } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { MAX_SESSIONS } from "../../src/postgres/accounts/sessions.ts";
 import { answerOf, pageClient, signIn, type SignedInPerson } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { startWorld } from "../support/world.ts";
 import { uniqueAddress, errorOf } from "./anonymous-client.ts";
+import { closing } from "../support/postgres.ts";
 
-let world: World;
-beforeAll(async () => {
-  // The sweep runs three times per lease.
-  world = await startWorld({ TRUSTED_PROXY_HOPS: "1", RUN_LEASE_MS: "3000" });
-});
-afterAll(() => world.close());
+// The sweep runs three times per lease.
+const world = closing(await startWorld({ TRUSTED_PROXY_HOPS: "1", RUN_LEASE_MS: "3000" }));
 
 /** Condition for the session's row. */
 const rowOf = ({ cookie }: SignedInPerson) =>
   `sha256 = '\\x${createHash("sha256").update(cookie.split("=")[1]!).digest("hex")}'`;
 
-/** Changes a session's timestamps. */
 const age = (person: SignedInPerson, change: string) =>
   query(world.database.url, `update console_session set ${change} where ${rowOf(person)}`);
 

@@ -1,20 +1,32 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { address, getOffchainMessageEncoder } from "@solana/kit";
 import { verifySignIn } from "@solana/wallet-standard-util";
-import { Keypair, PublicKey } from "@solana/web3.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SessionService, type SignInChallenge } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import {
+  AddressLookupTableAccount,
+  ComputeBudgetProgram,
+  Connection,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from "@solana/web3.js";
+import { describe, expect, it } from "vitest";
+import {
+  SessionService,
+  type SignInChallenge,
+  type SignInRequestSchema,
+} from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { SignInInput } from "../../src/domain/accounts/sign-in.ts";
 import { CHALLENGE_RATE, FAILURE_RATE } from "../../src/transport/console-server/sign-in-limits.ts";
 import { answerOf, pageClient, signed, signIn, textOf } from "../support/console.ts";
 import { query } from "../support/database-server.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { startWorld } from "../support/world.ts";
 import { newChallenge, uniqueAddress, errorOf, anonymousClient } from "./anonymous-client.ts";
+import { closing } from "../support/postgres.ts";
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld({ TRUSTED_PROXY_HOPS: "1" });
-});
-afterAll(() => world.close());
+const world = closing(await startWorld({ TRUSTED_PROXY_HOPS: "1" }));
 
 const [victim, attacker] = [Keypair.generate(), Keypair.generate()];
 const addressOf = (wallet: Keypair) => wallet.publicKey.toBase58();
@@ -22,22 +34,20 @@ const addressOf = (wallet: Keypair) => wallet.publicKey.toBase58();
 type Answer = ReturnType<typeof answerOf>;
 
 /** Builds an answer from a chosen text, address and signer. */
-function answer(
-  challenge: SignInChallenge,
-  forged: { address: Keypair; text: string | Buffer; signer: Keypair },
-): Answer {
-  const signedMessage = Buffer.from(forged.text);
-  const value = { signedMessage, signature: signed(forged.signer, signedMessage) };
-  return { nonce: challenge.nonce, address: addressOf(forged.address), proof: { case: "message", value } };
+function answer(challenge: SignInChallenge, by: Keypair, text: string | Buffer, signer = by): Answer {
+  const signedMessage = Buffer.from(text);
+  const value = { signedMessage, signature: signed(signer, signedMessage) };
+  return { nonce: challenge.nonce, address: addressOf(by), proof: { case: "message", value } };
 }
 
 /** Answers a new challenge. @returns the error */
-async function signInError(make: (challenge: SignInChallenge) => Answer): Promise<string> {
+async function signInError(
+  make: (challenge: SignInChallenge) => MessageInitShape<typeof SignInRequestSchema>,
+): Promise<string> {
   const challenge = await newChallenge(world.gateway);
   return errorOf(anonymousClient(world.gateway).signIn(make(challenge)));
 }
 
-/** Changes the stored challenge. */
 async function changeChallenge(
   challenge: SignInChallenge,
   changed: Partial<SignInInput>,
@@ -104,7 +114,7 @@ describe("sign-in by message", () => {
       const text = Buffer.from(
         getOffchainMessageEncoder().encode({ version: 1, content, requiredSignatories }) as Uint8Array,
       );
-      return answer(challenge, { address: victim, text, signer: victim });
+      return answer(challenge, victim, text);
     };
     expect(await signInError((challenge) => inMessage(challenge, victim))).toBe("no error");
     expect(await signInError((challenge) => inMessage(challenge, attacker))).toMatch(
@@ -136,19 +146,19 @@ describe("rejected sign-in", () => {
   const cases: [name: string, make: (challenge: SignInChallenge) => Answer][] = [
     [
       "of another key that signs the victim's text",
-      (it) => answer(it, { address: victim, text: textOf(it, addressOf(victim)), signer: attacker }),
+      (it) => answer(it, victim, textOf(it, addressOf(victim)), attacker),
     ],
     [
       "of another key that signs the victim's text for its own address",
-      (it) => answer(it, { address: attacker, text: textOf(it, addressOf(victim)), signer: attacker }),
+      (it) => answer(it, attacker, textOf(it, addressOf(victim))),
     ],
     [
       "of the victim, for another's address",
-      (it) => answer(it, { address: attacker, text: textOf(it, addressOf(victim)), signer: victim }),
+      (it) => answer(it, attacker, textOf(it, addressOf(victim)), victim),
     ],
     [
       "of another key that signs its own text, for the victim's address",
-      (it) => answer(it, { address: victim, text: textOf(it, addressOf(attacker)), signer: attacker }),
+      (it) => answer(it, victim, textOf(it, addressOf(attacker)), attacker),
     ],
     ...[
       { domain: "evil.example" },
@@ -161,12 +171,7 @@ describe("rejected sign-in", () => {
       { nonce: "1111111111111111111111" },
     ].map((changed): [string, (challenge: SignInChallenge) => Answer] => [
       `with another ${Object.keys(changed).join()} in the signed text`,
-      (it) =>
-        answer(it, {
-          address: victim,
-          text: textOf({ ...it, ...changed }, addressOf(victim)),
-          signer: victim,
-        }),
+      (it) => answer(it, victim, textOf({ ...it, ...changed }, addressOf(victim))),
     ]),
     ...[
       ["a line more", (text: string) => `${text}\nNot Before: 2020-01-01T00:00:00.000Z`],
@@ -177,12 +182,7 @@ describe("rejected sign-in", () => {
       ["another line end", (text: string) => text.replaceAll("\n", "\r\n")],
     ].map(([name, change]): [string, (challenge: SignInChallenge) => Answer] => [
       `with ${String(name)} in the signed text`,
-      (it) =>
-        answer(it, {
-          address: victim,
-          text: (change as (text: string) => string)(textOf(it, addressOf(victim))),
-          signer: victim,
-        }),
+      (it) => answer(it, victim, (change as (text: string) => string)(textOf(it, addressOf(victim)))),
     ]),
     [
       "with a signature over something else",
@@ -226,7 +226,7 @@ describe("rejected sign-in", () => {
 
     const spoilt = await newChallenge(world.gateway);
     const text = textOf(spoilt, addressOf(victim));
-    await errorOf(page.signIn(answer(spoilt, { address: victim, text, signer: attacker })));
+    await errorOf(page.signIn(answer(spoilt, victim, text, attacker)));
     expect(await errorOf(page.signIn(answerOf(victim, spoilt)))).toMatch(/^Unauthenticated: nonce:/);
   });
 
@@ -276,7 +276,7 @@ describe("verifySignIn of the library", () => {
   it("accepts an impersonation, which the gateway rejects", async () => {
     const challenge = await newChallenge(world.gateway);
     const text = textOf(challenge, addressOf(victim));
-    const forged = answer(challenge, { address: victim, text, signer: attacker });
+    const forged = answer(challenge, victim, text, attacker);
     expect(verifySignIn(inputOf(challenge), outputOf(forged, attacker))).toBe(true);
     expect(await errorOf(anonymousClient(world.gateway).signIn(forged))).toMatch(
       /^Unauthenticated: message.signature/,
@@ -309,5 +309,172 @@ describe("sign-in rate limit", () => {
     const times = await timesUntilLimited(() => page.signIn(request), /^Unauthenticated: nonce:/);
     expect(times).toBeGreaterThanOrEqual(FAILURE_RATE.burst);
     expect(times).toBeLessThan(FAILURE_RATE.burst * 3);
+  });
+});
+
+const MEMO = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+const MEMO_V1 = new PublicKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
+const LIGHTHOUSE = new PublicKey("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95");
+const BLOCKHASH = "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin";
+
+const [person, other] = [Keypair.generate(), Keypair.generate()];
+const personAddress = addressOf(person);
+
+const memo = (text: string, programId = MEMO, signer?: PublicKey) =>
+  new TransactionInstruction({
+    programId,
+    keys: signer ? [{ pubkey: signer, isSigner: true, isWritable: false }] : [],
+    data: Buffer.from(text),
+  });
+/** Adds an account that does not sign. */
+function naming(instruction: TransactionInstruction, pubkey: PublicKey): TransactionInstruction {
+  instruction.keys.push({ pubkey, isSigner: false, isWritable: false });
+  return instruction;
+}
+/** A Lighthouse assertion, which wallets add, with a required signer. */
+const asserted = (signer: PublicKey) =>
+  new TransactionInstruction({
+    programId: LIGHTHOUSE,
+    keys: [{ pubkey: signer, isSigner: true, isWritable: false }],
+    data: Buffer.from([9, 0]),
+  });
+const transfer = () =>
+  SystemProgram.transfer({ fromPubkey: person.publicKey, toPubkey: other.publicKey, lamports: 1 });
+
+function signedBy(payer: Keypair, instructions: TransactionInstruction[], ...signers: Keypair[]): Uint8Array {
+  const message = new TransactionMessage({
+    payerKey: payer.publicKey,
+    recentBlockhash: BLOCKHASH,
+    instructions,
+  });
+  const transaction = new VersionedTransaction(message.compileToV0Message());
+  transaction.sign([payer, ...signers]);
+  return transaction.serialize();
+}
+
+function transactionError(make: (text: string, challenge: SignInChallenge) => Uint8Array): Promise<string> {
+  return signInError((challenge) => {
+    const value = make(textOf(challenge, personAddress), challenge);
+    return { nonce: challenge.nonce, address: personAddress, proof: { case: "transaction", value } };
+  });
+}
+
+async function buildTransaction(challenge: SignInChallenge): Promise<VersionedTransaction> {
+  const { transaction } = await anonymousClient(world.gateway).buildSignInTransaction({
+    nonce: challenge.nonce,
+    address: personAddress,
+  });
+  return VersionedTransaction.deserialize(transaction);
+}
+
+describe("sign-in by transaction", () => {
+  it("accepts the transaction built for the challenge, once", async () => {
+    const challenge = await newChallenge(world.gateway);
+    const transaction = await buildTransaction(challenge);
+    transaction.sign([person]);
+    const proof = { case: "transaction" as const, value: transaction.serialize() };
+    const request = { nonce: challenge.nonce, address: personAddress, proof };
+    const { session } = await anonymousClient(world.gateway).signIn(request);
+    expect(session?.wallet).toBe(personAddress);
+    expect(await errorOf(anonymousClient(world.gateway).signIn(request))).toMatch(/^Unauthenticated: nonce:/);
+  });
+
+  it("builds a transaction that the network rejects", async () => {
+    const { wallet } = await world.agent();
+    const challenge = await newChallenge(world.gateway);
+    const request = { nonce: challenge.nonce, address: wallet.publicKey.toBase58() };
+    const { transaction: bytes } = await anonymousClient(world.gateway).buildSignInTransaction(request);
+    const transaction = VersionedTransaction.deserialize(bytes);
+    transaction.sign([wallet]);
+    const connection = new Connection(world.chain.url, "confirmed");
+    await expect(connection.sendRawTransaction(transaction.serialize())).rejects.toThrow(/blockhash/i);
+    // Control: with a valid blockhash it would succeed.
+    const { value } = await connection.simulateTransaction(transaction, { replaceRecentBlockhash: true });
+    expect(value.err).toBeNull();
+  });
+
+  it("accepts additions by wallets: compute budgets, assertions, another blockhash, a memo signer", async () => {
+    const error = await transactionError((text) =>
+      signedBy(person, [
+        ComputeBudgetProgram.setComputeUnitLimit({ units: 10_000 }),
+        ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1 }),
+        memo(text, MEMO, person.publicKey),
+        new TransactionInstruction({ programId: LIGHTHOUSE, keys: [], data: Buffer.from([9, 0]) }),
+      ]),
+    );
+    expect(error).toBe("no error");
+  });
+
+  it.each<[string, (text: string, challenge: SignInChallenge) => Uint8Array]>([
+    [
+      "unsigned",
+      (text) => signedBy(person, [memo(text)]).map((byte, at) => (at >= 1 && at <= 64 ? 0 : byte)),
+    ],
+    ["signed by another", (text) => signedBy(other, [memo(text)])],
+    ["signed by another beside", (text) => signedBy(person, [memo(text), asserted(other.publicKey)], other)],
+    ["signed by another too", (text) => signedBy(person, [memo(text, MEMO, other.publicKey)], other)],
+    ["paid for by another", (text) => signedBy(other, [memo(text, MEMO, person.publicKey)], person)],
+    [
+      "of another, with the address's signature in its place",
+      (text) => {
+        const bytes = signedBy(other, [memo(text)]);
+        return Buffer.concat([bytes.subarray(0, 1), signed(person, bytes.subarray(65)), bytes.subarray(65)]);
+      },
+    ],
+    [
+      "in a longer form than it needs",
+      (text) => Buffer.concat([Buffer.from([0x81, 0]), signedBy(person, [memo(text)]).subarray(1)]),
+    ],
+    [
+      "changed after it was signed",
+      (text) => signedBy(person, [memo(text)]).map((b, at) => (at === 100 ? b ^ 1 : b)),
+    ],
+    ["with a second memo", (text) => signedBy(person, [memo(text), memo("svc:another")])],
+    ["with the memo twice", (text) => signedBy(person, [memo(text), memo(text)])],
+    ["without a memo", () => signedBy(person, [ComputeBudgetProgram.setComputeUnitLimit({ units: 1 })])],
+    ["with the memo of another program", (text) => signedBy(person, [memo(text, MEMO_V1)])],
+    ["whose memo names another", (text) => signedBy(person, [naming(memo(text), other.publicKey)])],
+    ["with a transfer", (text) => signedBy(person, [memo(text), transfer()])],
+    ["with another text", (text) => signedBy(person, [memo(`${text} `)])],
+    [
+      "with a text that names another",
+      (_text, it) => signedBy(person, [memo(textOf(it, other.publicKey.toBase58()))]),
+    ],
+    ["with something behind it", (text) => Buffer.concat([signedBy(person, [memo(text)]), Buffer.from([0])])],
+    ["that is none", () => Buffer.from("no transaction")],
+    [
+      "that takes accounts from a table",
+      (text) => {
+        const state = { addresses: [other.publicKey], deactivationSlot: 2n ** 64n - 1n };
+        const table = new AddressLookupTableAccount({
+          key: Keypair.generate().publicKey,
+          state: { ...state, lastExtendedSlot: 0, lastExtendedSlotStartIndex: 0 },
+        });
+        const asserted = new TransactionInstruction({
+          programId: LIGHTHOUSE,
+          keys: [{ pubkey: other.publicKey, isSigner: false, isWritable: false }],
+          data: Buffer.from([9]),
+        });
+        const message = new TransactionMessage({
+          payerKey: person.publicKey,
+          recentBlockhash: BLOCKHASH,
+          instructions: [memo(text), asserted],
+        }).compileToV0Message([table]);
+        const transaction = new VersionedTransaction(message);
+        transaction.sign([person]);
+        return transaction.serialize();
+      },
+    ],
+  ])("rejects a transaction %s", async (_name, make) => {
+    expect(await transactionError(make)).toMatch(/^Unauthenticated: transaction:/);
+  });
+
+  it("builds no transaction for an unknown challenge or an invalid address", async () => {
+    const page = anonymousClient(world.gateway);
+    const unknown = page.buildSignInTransaction({ nonce: "1111111111111111111111", address: personAddress });
+    expect(await errorOf(unknown)).toMatch(/^InvalidArgument: nonce:/);
+    const { nonce } = await newChallenge(world.gateway);
+    const invalidAddress = page.buildSignInTransaction({ nonce, address: "0".repeat(40) });
+    expect(await errorOf(invalidAddress)).toMatch(/^InvalidArgument: address:/);
   });
 });

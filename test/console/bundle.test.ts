@@ -7,13 +7,10 @@ import { BUILT } from "../../src/dev/console-build/places.ts";
 /** Size limit of a page's scripts, gzip, bytes. */
 const MOST = 180_000;
 
-/** A script of the console. */
 interface Script {
   size: number;
   text: string;
-  /** Static imports. */
   needs: string[];
-  /** Dynamic imports. */
   later: string[];
 }
 

@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { createServer, request, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +9,7 @@ import { openConsoleFiles, type ConsoleFilesSettings } from "../../src/gateway/c
 import { ConsoleOrigin } from "../../src/transport/console-server/console-origin.ts";
 import { createLogger } from "../../src/log.ts";
 import { secret } from "../support/record.ts";
+import { listen } from "../support/servers.ts";
 
 interface Served {
   status: number;
@@ -21,9 +20,8 @@ interface Served {
 /** Serves the built files with these settings on another server. */
 async function serve(settings: Partial<ConsoleFilesSettings> & { url?: string } = {}) {
   const { url, ...more } = settings;
-  const server = createServer((request, response) => files.handle(request, response)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const server = createServer((request, response) => files.handle(request, response));
+  const port = await listen(server);
   const place = new ConsoleOrigin({
     host: "127.0.0.1",
     publicUrl: url,

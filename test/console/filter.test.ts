@@ -106,13 +106,7 @@ describe("filter days", () => {
 
   it("finds failed runs by their outcome, and running ones by their status", () => {
     expect(runCondition("failed")).toEqual({ status: RunStatus.UNSPECIFIED, outcome: CallOutcome.FAILED });
-    expect(runCondition("running")).toEqual({
-      status: RunStatus.ACTIVE,
-      outcome: CallOutcome.UNSPECIFIED,
-    });
-    expect(runCondition("")).toEqual({
-      status: RunStatus.UNSPECIFIED,
-      outcome: CallOutcome.UNSPECIFIED,
-    });
+    expect(runCondition("running")).toEqual({ status: RunStatus.ACTIVE, outcome: CallOutcome.UNSPECIFIED });
+    expect(runCondition("")).toEqual({ status: RunStatus.UNSPECIFIED, outcome: CallOutcome.UNSPECIFIED });
   });
 });

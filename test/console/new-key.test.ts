@@ -3,8 +3,13 @@ import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { keyState } from "../../src/console/pages/keys/key-state.ts";
-import { emptyForm, validate, toRequest } from "../../src/console/pages/keys/key-form-values.ts";
-import { SCOPES, DEFAULT_SCOPES } from "../../src/console/pages/keys/scopes.ts";
+import {
+  emptyForm,
+  validate,
+  toRequest,
+  SCOPES,
+  DEFAULT_SCOPES,
+} from "../../src/console/pages/keys/key-form-values.ts";
 import {
   SCOPES as ALL_SCOPES,
   DEFAULT_SCOPES as SERVER_DEFAULT_SCOPES,

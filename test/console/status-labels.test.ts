@@ -4,13 +4,13 @@ import { EntryKind } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { CallOutcome } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { PaidBy, ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { ERRORS } from "../../src/domain/core/errors.ts";
-import { durationLabel } from "../../src/console/pages/duration.ts";
-import { errorMeaning } from "../../src/console/pages/run/error-meaning.ts";
 import {
+  durationLabel,
   entryKindLabel,
   outcomeLabel,
   paymentMethodLabel,
   receiptStatusLabel,
+  errorMeaning,
 } from "../../src/console/pages/status-labels.ts";
 
 /** Returns the enum values except UNSPECIFIED. */

@@ -3,7 +3,6 @@ import { PublicKey, TransactionInstruction, TransactionMessage, VersionedTransac
 import { describe, expect, it } from "vitest";
 import { addSignature } from "../../src/console/wallet/wire-transaction.ts";
 
-/** An Ed25519 signer with a raw public key. */
 function signer() {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = publicKey.export({ format: "der", type: "spki" }).subarray(-32);

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { createClient, type Client } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { Keypair, PublicKey } from "@solana/web3.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { PaymentService } from "#gen/toolgate/v1/payment_service_pb.ts";
 import { query } from "../support/database-server.ts";
 import { gaslessPayment, signBuilt } from "../support/gasless.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import type { Agent } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
 /** POST /v1/payments/transaction: an agent that has USDC, no SOL, and a key that signs. */
@@ -18,16 +19,11 @@ const PAID = {
 };
 const PRICE = 1_000n;
 
-let world: World;
+const world = useWorld({ WATCH_INTERVAL_MS: "100" });
 let agent: Agent;
 
 beforeAll(async () => {
-  world = await startWorld({ WATCH_INTERVAL_MS: "100" });
   agent = await world.agent();
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 /** A wallet with USDC and no SOL at all. */

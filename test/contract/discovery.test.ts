@@ -1,20 +1,109 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ToolgateClient } from "../../src/client/index.ts";
+import type { KeyLimits } from "../../src/domain/accounts/budget.ts";
+import { uuidOf } from "../../src/domain/core/ids.ts";
 import type { Gateway } from "../../src/gateway.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { limitedKey } from "../support/api-keys.ts";
+import { openDatabaseLink, type DatabaseLink } from "../support/database-link.ts";
+import { query } from "../support/database-server.ts";
+import { useWorld } from "../support/use-world.ts";
+import { request, type Agent } from "../support/world.ts";
+import { expectError } from "./error-body.ts";
 
-/** /llms.txt and deploy/server.json lead a program to its first call. */
+/**
+ * What a program learns before its first call: the catalogue, prices, health (specification 4.3, 4.4, 2.6),
+ * /llms.txt and deploy/server.json. documents.test.ts shows the other refusals.
+ */
 
-let world: World;
+const CALL = "/v1/mcp/tools/call";
+const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
+
+const world = useWorld();
 /** An instance that relays nothing. */
 let plainGateway: Gateway;
-
+let anyone: Agent;
+let funded: Agent;
+let rich: Agent;
+let poor: Agent;
 beforeAll(async () => {
-  world = await startWorld();
   plainGateway = await world.startAnother({ FEE_PAYER_KEYPAIR: "" });
+  const agent = (balance = 0n) => world.agent({ balance });
+  [anyone, funded, rich, poor] = await Promise.all([agent(), agent(10_000n), agent(2_000n), agent(400n)]);
 });
-afterAll(() => world.close());
+
+const list = (caller?: Agent, headers?: Record<string, string>) =>
+  world.get(caller, "/mcp/capabilities", headers);
+
+describe("capabilities: 200", () => {
+  it("lists the catalogue in order with status, billing and the payment address", async () => {
+    const { status, body } = await list();
+    expect(status).toBe(200);
+    const { tools, ...rest } = body;
+    expect(rest).toEqual({ version: "0.1.0", network: "solana-mainnet", asset: "USDC" });
+    const rows = tools.map((tool: Record<string, unknown>) => [
+      tool["name"],
+      tool["status"],
+      tool["billable"],
+    ]);
+    expect(rows.slice(0, 7)).toEqual([
+      ["get_status", "active", false],
+      ["echo", "active", false],
+      ["inference_chat", "coming_soon", true],
+      ["vram_estimate", "active", true],
+      ["sandbox_execute", "coming_soon", true],
+      ["sandbox_cancel", "coming_soon", false],
+      ["gpu_provision", "coming_soon", false],
+    ]);
+  });
+
+  it("gives every tool its documented fields, and a price when it is fixed", async () => {
+    for (const tool of (await list()).body.tools) {
+      expect(tool).toEqual({
+        name: expect.any(String),
+        status: expect.any(String),
+        billable: expect.any(Boolean),
+        metered: expect.any(Boolean),
+        description: expect.stringMatching(/./),
+        input_schema: expect.objectContaining({ type: "object" }),
+        ...(tool.price && {
+          price: {
+            price_usdc_microusd: expect.any(Number),
+            price_display: expect.stringMatching(/^\$0\.\d+$/),
+          },
+        }),
+      });
+    }
+    const { price } = (await list()).body.tools[3];
+    expect(price).toEqual({ price_usdc_microusd: 1000, price_display: "$0.001" });
+  });
+
+  it("filters by status and billable as in the specification's example", async () => {
+    const { tools } = (await list()).body;
+    const buyable = tools.filter(
+      (tool: { status: string; billable: boolean }) => tool.status === "active" && tool.billable,
+    );
+    expect(buyable.map((tool: { name: string }) => tool.name)).toContain("vram_estimate");
+  });
+
+  it("returns the same with and without a key, and counts the keyed request", async () => {
+    const [keyed, open] = [await list(anyone), await list()];
+    expect(keyed.body).toEqual(open.body);
+    expect(keyed.headers.get("x-ratelimit-limit")).toBe("1000000");
+    expect(open.headers.get("x-ratelimit-limit")).toBeNull();
+    expect(open.headers.get("x-request-id")).toMatch(/^req_/);
+  });
+});
+
+describe("capabilities: 401", () => {
+  it.each(["Bearer sk-agent-unknown", "Bearer nope", "Basic YTpi", "Bearer", "sk-agent-unknown"])(
+    "rejects the bad credentials %j although none are required",
+    async (authorization) => {
+      expectError(await list(undefined, { authorization }), 401, "UNAUTHORIZED", /key|Bearer/);
+    },
+  );
+});
 
 const textOf = async (url: string) => (await fetch(url)).text();
 
@@ -90,5 +179,127 @@ describe("deploy/server.json for registries", () => {
     expect(await answer.json()).toMatchObject({
       result: { tools: expect.arrayContaining([expect.anything()]) },
     });
+  });
+});
+
+const health = (headers?: Record<string, string>) => world.get(undefined, "/health", headers);
+
+describe("health: 200", () => {
+  it("returns ok and the version to anyone", async () => {
+    const answer = await health();
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ status: "ok", version: "0.1.0" });
+    expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
+  });
+
+  it("ignores credentials, so that every probe gets an answer", async () => {
+    expect((await health({ authorization: "Bearer sk-agent-unknown" })).status).toBe(200);
+    expect((await health({ authorization: "Basic YTpi" })).status).toBe(200);
+  });
+});
+
+describe("health: 503", () => {
+  let link: DatabaseLink;
+  let far: Gateway;
+  const get = (path: string, caller?: Agent) => request(far, caller, path, { method: "GET" });
+  const post = (path: string, body: object) =>
+    request(far, funded, path, { method: "POST", body: JSON.stringify(body) });
+
+  beforeAll(async () => {
+    link = await openDatabaseLink(world.database.url);
+    far = await world.startAnother({ DATABASE_URL: link.url });
+  });
+  afterEach(async () => {
+    link.mend();
+    await expect.poll(async () => (await get("/health")).status).toBe(200);
+  });
+  afterAll(() => link.close());
+
+  it("returns unavailable while the database is unreachable", async () => {
+    link.cut();
+    const answer = await get("/health");
+    expect(answer.status).toBe(503);
+    expect(answer.body).toEqual({ status: "unavailable", version: "0.1.0" });
+  });
+
+  it("answers calls with UNAVAILABLE and a retry delay while the database is unreachable, and loses nothing", async () => {
+    expect((await post(CALL, { tool: "get_status", params: {} })).status).toBe(200);
+    const unseen = await world.agent();
+    link.cut();
+    const answers = await Promise.all([
+      post(CALL, { tool: "get_status", params: {} }),
+      post(CALL, { ...PAID, idempotency_key: "outage" }),
+      post("/mcp", PAID),
+      get("/mcp/capabilities", unseen),
+      get("/receipts", funded),
+      get("/runs", funded),
+      get(`/runs/run_${"0".repeat(32)}`, funded),
+    ]);
+    for (const answer of answers) {
+      expectError(answer, 503, "UNAVAILABLE", /out of reach|unreachable/);
+      expect(answer.body.retry_after_seconds).toBeGreaterThan(0);
+    }
+    link.mend();
+    const paid = await post(CALL, { ...PAID, idempotency_key: "outage" });
+    expect(paid.status).toBe(200);
+    expect(await world.violations()).toEqual([]);
+  });
+});
+
+const PATH = "/v1/mcp/tools/price";
+const price = (agent: Agent | undefined, call: object = PAID) => world.post(agent, PATH, call);
+
+const limited = (agent: Agent, change: Partial<KeyLimits>) => limitedKey(world, agent, change);
+
+describe("the price of a call", () => {
+  it("returns the price and the missing balance over HTTP", async () => {
+    expect(await price(poor)).toMatchObject({
+      status: 200,
+      body: {
+        tool: "vram_estimate",
+        price_usdc_microusd: 1_000,
+        price_display: "$0.001",
+        balance_usdc_microusd: 400,
+        missing_usdc_microusd: 600,
+      },
+    });
+    expect((await price(rich)).body).toMatchObject({ missing_usdc_microusd: 0 });
+    const free = await price(poor, { tool: "echo", params: { message: "hi" } });
+    expect(free.body).toMatchObject({ price_usdc_microusd: 0, missing_usdc_microusd: 0 });
+  });
+
+  it("is returned by the client package", async () => {
+    const client = new ToolgateClient({ baseUrl: world.gateway.baseUrl, apiKey: poor.apiKey });
+    expect(await client.price(PAID.tool, PAID.params)).toMatchObject({ missingUsdcMicrousd: 600n });
+  });
+
+  it("stores nothing, charges nothing and is rate-limited like a call", async () => {
+    const agent = await world.agent({ balance: 2_000n, ratePerMinute: 1, burst: 2 });
+    const answers = await Promise.all([price(agent), price(agent), price(agent)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(2_000n);
+    const { rows } = await query(
+      world.database.url,
+      `select from run where account_id = '${uuidOf("acct", agent.accountId)}'`,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it("fails like the call without a key, a tool, valid parameters or a sufficient limit", async () => {
+    expectError(await price(undefined), 401, "UNAUTHORIZED");
+    expectError(await price(poor, { tool: "teleport", params: {} }), 404, "TOOL_NOT_FOUND");
+    const invalid = { ...PAID, params: { parameters_b: -1 } };
+    expectError(await price(poor, invalid), 400, "INVALID_REQUEST", /^params\.parameters_b/);
+    const oneTool = await limited(rich, { tools: new Set(["echo"]) });
+    expectError(await price(oneTool), 403, "FORBIDDEN", /limited to the tools echo/);
+    const small = await limited(rich, { perCall: 999n });
+    expectError(await price(small), 403, "FORBIDDEN", /\$0\.000999 a call/);
+  });
+
+  it("counts today's spending of the key against its daily limit", async () => {
+    const agent = await limited(await world.agent({ balance: 10_000n }), { perDay: 1_500n });
+    expect((await price(agent)).status).toBe(200);
+    expect((await world.call(agent, PAID.tool, PAID.params)).status).toBe(200);
+    expectError(await price(agent), 403, "FORBIDDEN", /\$0\.001 is spent/);
   });
 });

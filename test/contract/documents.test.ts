@@ -5,20 +5,13 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { createSIWxPayload, encodeSIWxHeader } from "@x402/extensions/sign-in-with-x";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ERRORS } from "../../src/domain/core/errors.ts";
-import { freePort } from "../../src/dev/free-port.ts";
+import { restartPort } from "../support/ports.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { openDatabaseLink } from "../support/database-link.ts";
-import {
-  memoOf,
-  request,
-  startWorld,
-  xPayment,
-  type Agent,
-  type Answer,
-  type World,
-} from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, request, xPayment, type Agent, type Answer } from "../support/world.ts";
 import { walletSigner } from "../support/wallet-signer.ts";
 import { SLOT_MS, x402Payer } from "../interop/x402-payer.ts";
 import { Description } from "./described.ts";
@@ -34,7 +27,7 @@ const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } };
 const JSON_BODY = { "Content-Type": "application/json" };
 const ECHO = { tool: "echo", params: { message: "hi" } };
 
-let world: World;
+const world = useWorld({ BODY_LIMIT_BYTES: "65536" }, SLOT_MS);
 let rich: Agent;
 let poor: Agent;
 /** Address of an instance that has a name in public, and relays nothing. */
@@ -43,15 +36,13 @@ let text: string;
 let description: Description;
 
 beforeAll(async () => {
-  world = await startWorld({ BODY_LIMIT_BYTES: "65536" }, SLOT_MS);
   [rich, poor] = await Promise.all([world.agent({ balance: 1_000_000n }), world.agent()]);
-  const port = await freePort();
+  const port = await restartPort();
   await world.startAnother({ PUBLIC_URL, PORT: String(port), FEE_PAYER_KEYPAIR: "" });
   named = `http://127.0.0.1:${port}`;
   text = await (await fetch(`${world.gateway.baseUrl}/openapi.json`)).text();
   description = new Description(generatedPart(JSON.parse(text)));
 });
-afterAll(() => world.close());
 
 /** Without the routes that refer to others or follow another protocol. */
 function generatedPart({ paths, ...document }: { paths: Record<string, unknown> }): object {
@@ -201,18 +192,22 @@ describe("the gateway matches its OpenAPI document", () => {
   it("matches the document when a wallet manages its API keys", async () => {
     const [keys, wallet] = ["/v1/keys", Keypair.generate()];
     const { accountId } = await world.postgres.accounts.create(wallet.publicKey.toBase58());
-    const sign = async (target: string, gateway: Pick<Gateway, "baseUrl"> = world.gateway) => {
+    const sign = async (
+      requestId: string,
+      target: string,
+      gateway: Pick<Gateway, "baseUrl"> = world.gateway,
+    ) => {
       const { status, headers } = await ask("GET", keys, undefined, undefined, {}, gateway);
       expect(status).toBe(401);
       const { extensions } = decodePaymentRequiredHeader(headers.get("payment-required") ?? "");
       const { info, supportedChains } = JSON.parse(JSON.stringify(extensions?.["sign-in-with-x"]));
       const uri = gateway.baseUrl + target;
-      const payload = { ...info, ...supportedChains[0], uri };
+      const payload = { ...info, ...supportedChains[0], uri, requestId };
       return {
         "SIGN-IN-WITH-X": encodeSIWxHeader(await createSIWxPayload(payload, await walletSigner(wallet), uri)),
       };
     };
-    const { key } = (await ask("POST", keys, undefined, { name: "a" }, await sign(keys))).body;
+    const { key } = (await ask("POST", keys, undefined, { name: "a" }, await sign("POST", keys))).body;
     const one = `${keys}/${key.key_id}`;
     const all = (headers: Record<string, string>, gateway?: Pick<Gateway, "baseUrl">) =>
       Promise.all([
@@ -223,18 +218,23 @@ describe("the gateway matches its OpenAPI document", () => {
       ]);
     const statuses = async (...request: Parameters<typeof all>) =>
       (await all(...request)).map(({ status }) => status);
-    expect((await ask("GET", keys, undefined, undefined, await sign(keys))).body.keys).toEqual([key]);
+    expect((await ask("GET", keys, undefined, undefined, await sign("GET", keys))).body.keys).toEqual([key]);
     const change = async (target: string, body: unknown = { name: "b" }, headers = {}) =>
-      (await ask("PATCH", target, undefined, body, { ...(await sign(target)), ...JSON_BODY, ...headers }))
-        .status;
+      (
+        await ask("PATCH", target, undefined, body, {
+          ...(await sign("PATCH", target)),
+          ...JSON_BODY,
+          ...headers,
+        })
+      ).status;
     expect(await change(one)).toBe(200);
     expect(await change(one, { names: "b" })).toBe(400);
     expect(await change(one, JSON.stringify("x".repeat(70_000)))).toBe(413);
     expect(await change(one, "a", { "Content-Type": "text/plain" })).toBe(415);
-    expect((await ask("DELETE", one, undefined, undefined, await sign(one))).status).toBe(200);
+    expect((await ask("DELETE", one, undefined, undefined, await sign("DELETE", one))).status).toBe(200);
     const none = `${keys}/key_none`;
     expect(await change(none)).toBe(404);
-    expect((await ask("DELETE", none, undefined, undefined, await sign(none))).status).toBe(404);
+    expect((await ask("DELETE", none, undefined, undefined, await sign("DELETE", none))).status).toBe(404);
     expect(await statuses({})).toEqual([401, 401, 401, 401]);
     expect(await statuses({}, { baseUrl: named })).toEqual([404, 404, 404, 404]);
     expect((await ask("GET", `${keys}?x=1`, undefined)).status).toBe(400);
@@ -244,13 +244,13 @@ describe("the gateway matches its OpenAPI document", () => {
     expect((await ask("POST", keys, undefined, "a", { "content-type": "text/plain" })).status).toBe(415);
     const link = await openDatabaseLink(world.database.url);
     const far = await world.startAnother({ DATABASE_URL: link.url });
-    const signed = await sign(keys, far);
+    const signed = await sign("GET", keys, far);
     link.cut();
     expect(await statuses(signed, far)).toEqual([503, 503, 503, 503]);
     link.mend();
     await link.close();
     await world.postgres.accounts.setBlocked(accountId, { blocked: true, reason: "test" });
-    expect(await statuses(await sign(keys))).toEqual([403, 403, 403, 403]);
+    expect(await statuses(await sign("GET", keys))).toEqual([403, 403, 403, 403]);
   });
 
   it("matches the document when webhooks are managed", async () => {
@@ -373,10 +373,7 @@ describe("the gateway matches its OpenAPI document", () => {
         "/mcp",
         poor,
         { jsonrpc: "2.0", id: 1, method, params: { _meta } },
-        {
-          "mcp-protocol-version": version,
-          "mcp-method": method,
-        },
+        { "mcp-protocol-version": version, "mcp-method": method },
       );
     expect((await modern("server/discover")).body.result.supportedVersions).toContain(version);
     expect((await modern("no/such")).status).toBe(404);

@@ -1,7 +1,6 @@
 import { request } from "../support/world.ts";
 import type { Agent, Answer } from "../support/world.ts";
 
-/** The revision that is spoken without `initialize`. */
 export const MODERN = "2026-07-28";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
@@ -29,7 +28,6 @@ interface Asked {
   readonly baseUrl: string;
 }
 
-/** Sends a body to POST /mcp. */
 export function mcp(
   gateway: Asked,
   agent: Agent,
@@ -63,7 +61,6 @@ export async function watch({ baseUrl }: Asked, { apiKey }: Agent, name: string,
   return { status: response.status, events: eventsOf(await response.text()) };
 }
 
-/** The messages of a stream of events. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export function eventsOf(text: string): any[] {
   return text

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request as startRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFixtureGateway, type FixtureGateway } from "../conformance/fixture-gateway.ts";
 import { ToolgateError } from "../../src/domain/core/errors.ts";
@@ -36,7 +36,7 @@ beforeAll(async () => {
     free("stepwise", async ({ progress, signal }) => {
       for (const done of [0, 50, 50, 40, 100]) {
         progress?.({ progress: done, total: 100, message: `at ${done}` });
-        await sleep(5, undefined, { signal });
+        await turn(undefined, { signal });
       }
       return { done: true };
     }),
@@ -46,7 +46,8 @@ beforeAll(async () => {
     }),
     free("endless", async ({ progress, signal }) => {
       progress?.({ progress: 1 });
-      await sleep(60_000, undefined, { signal }).catch(() => deeds.push("endless was cancelled"));
+      await once(signal, "abort");
+      deeds.push("endless was cancelled");
       return {};
     }),
     free("picture", async () => ({ base64: "AAAA", media_type: "image/png" })),
@@ -203,15 +204,9 @@ describe("the order of MCP refusals", () => {
     },
   );
 
-  it.each([
-    ["missing", undefined],
-    ["another", "tools/call"],
-    ["in other letters", "TOOLS/LIST"],
-    ["sent twice", "tools/list, tools/list"],
-  ])("rejects fourth an Mcp-Method that is %s", async (_, sent) => {
-    const { "Mcp-Method": __, ...without } = headers;
-    const answer = await post(body({}), sent === undefined ? without : { ...without, "Mcp-Method": sent });
-    expectRefused(answer, 400, -32020, /Mcp-Method/);
+  it("rejects fourth an Mcp-Method that is sent twice", async () => {
+    const sent = { ...headers, "Mcp-Method": "tools/list, tools/list" };
+    expectRefused(await post(body({}), sent), 400, -32020, /Mcp-Method/);
   });
 
   it.each([
@@ -232,40 +227,8 @@ describe("the order of MCP refusals", () => {
     expect((await call("echo", { message: "" }, { "Mcp-Name": "  echo  " })).status).toBe(200);
   });
 
-  it.each([
-    "initialize",
-    "ping",
-    "resources/list",
-    "subscriptions/listen",
-    "logging/setLevel",
-    "constructor",
-    "",
-  ])("rejects last the unknown method %j", async (method) => {
+  it.each(["constructor", ""])("rejects last the unknown method %j", async (method) => {
     expectRefused(await ask(method, { protocolVersion: MODERN }), 404, -32601, /^unknown method/);
-  });
-
-  it("returns errors of a method with 200", async () => {
-    expectRefused(await ask("tools/list", { cursor: "x" }), 200, -32602, /^params\.cursor/);
-    expectRefused(await call("nothing"), 200, -32602, /^Unknown tool: /);
-    expectRefused(
-      await ask("tools/call", { name: "echo", arguments: [] }),
-      200,
-      -32602,
-      /^params\.arguments/,
-    );
-  });
-
-  it("accepts notifications without the headers, but no responses and no batches", async () => {
-    const notification = await post({ jsonrpc: "2.0", method: "notifications/x", params: { _meta: META } });
-    expect({ status: notification.status, body: notification.body }).toEqual({
-      status: 202,
-      body: undefined,
-    });
-    for (const sent of [{ jsonrpc: "2.0", id: 1, result: {} }, [body({})]]) {
-      const answer = await post(sent, headers);
-      expect(answer.body).toMatchObject({ code: "INVALID_REQUEST", id: null, error: { code: -32600 } });
-      expect(answer.status).toBe(400);
-    }
   });
 });
 
@@ -418,53 +381,4 @@ describe("MCP progress", () => {
     request.destroy();
     await expect.poll(() => deeds).toContain("endless was cancelled");
   });
-});
-
-describe("MCP requests from foreign pages", () => {
-  const body = { jsonrpc: "2.0", id: 1, method: "ping" };
-  /** `fetch` cannot set Host. */
-  async function from(headers: Record<string, string>, path = "/mcp"): Promise<number | undefined> {
-    const request = startRequest(new URL(path, world.gateway.baseUrl), {
-      method: "POST",
-      headers: { Authorization: `Bearer ${agent.apiKey}`, "Content-Type": "application/json", ...headers },
-    });
-    request.end(JSON.stringify(body));
-    const [response]: IncomingMessage[] = await once(request, "response");
-    if (response?.statusCode === 403)
-      expect(JSON.parse(await text(response))).toMatchObject({ code: "FORBIDDEN" });
-    else response?.resume();
-    return response?.statusCode;
-  }
-
-  it.each([
-    "http://evil.example.com",
-    "null",
-    "",
-    "http://localhost.evil.com",
-    "http://evil.com:127",
-    "file://",
-  ])("are refused from the origin %j", async (Origin) => {
-    expect(await from({ Origin })).toBe(403);
-  });
-
-  it.each(["http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443"])(
-    "are refused at %j on a local gateway",
-    async (Origin) => {
-      expect(await from({ Origin })).toBe(200);
-    },
-  );
-
-  it.each(["evil.example.com", "evil.example.com:80", "127.0.0.1.evil.com", "localhost.evil.com:1"])(
-    "are refused by the name %j that resolves to the gateway",
-    async (Host) => {
-      expect(await from({ Host })).toBe(403);
-    },
-  );
-
-  it.each(["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]", "[::1]:9"])(
-    "are accepted by the gateway's own name %j",
-    async (Host) => {
-      expect(await from({ Host })).toBe(200);
-    },
-  );
 });

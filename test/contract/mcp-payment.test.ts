@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { x402Payer, type X402Payer } from "../interop/x402-payer.ts";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent, type Answer } from "../support/world.ts";
 import { mcp, modern } from "./mcp-client.ts";
 
 /** Payment for tools/call in band: offers in results, proofs in `_meta`; and batches, which need it. */
@@ -11,15 +12,10 @@ const ARGUMENTS = { model: "llama-3.1-8b" };
 const PRICE = 1000n;
 const IN_BAND = { Prefer: "payment=in-band" };
 
-let world: World;
+const world = useWorld();
 let payer: X402Payer;
 beforeAll(async () => {
-  world = await startWorld();
   payer = await x402Payer(world);
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 function buy(agent: Agent, headers: Record<string, string> = {}, _meta?: object, args: object = ARGUMENTS) {

@@ -1,23 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent, type Answer } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
 
-/** POST /mcp (specification 4.2): the plain tool call and MCP's JSON-RPC, distinguished by their form. */
+/**
+ * POST /mcp (specification 4.2): the plain tool call and MCP's JSON-RPC, distinguished by their form.
+ * test/interop/transports.test.ts compares the refusals of both with those of the other paths,
+ * test/interop/mcp-differential.test.ts the rest of JSON-RPC with the official library.
+ */
 
 const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as const;
 const PRICE = 1000n;
 
-let world: World;
+const world = useWorld();
 let rich: Agent;
 let poor: Agent;
 
 beforeAll(async () => {
-  world = await startWorld();
   [rich, poor] = await Promise.all([world.agent({ balance: 10_000_000n }), world.agent()]);
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 const mcp = (agent: Agent | undefined, body: unknown, headers: Record<string, string> = {}) =>
@@ -44,18 +44,6 @@ function expectRpcError(answer: Answer, code: number, message: RegExp): void {
 }
 
 describe("a plain tool call over MCP", () => {
-  it("returns the same result as /v1/mcp/tools/call", async () => {
-    const answer = await mcp(poor, { tool: "echo", params: { message: "hi" } });
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ ok: true, result: { echo: "hi" } });
-  });
-
-  it("is paid from the balance with a receipt", async () => {
-    const { status, body } = await mcp(rich, PAID);
-    expect(status).toBe(200);
-    expect(body.receipt).toMatchObject({ tool: PAID.tool, debited_usdc_microusd: 1000, paid_by: "balance" });
-  });
-
   it("offers a quote with the short memo form, accepts its payment and replays", async () => {
     const agent = await world.agent();
     const offer = await mcp(agent, PAID);
@@ -70,27 +58,6 @@ describe("a plain tool call over MCP", () => {
     expect(paid.status).toBe(200);
     expect(paid.body.receipt).toMatchObject({ paid_by: "transfer", tx_signature: tx });
     expect((await mcp(agent, PAID, headers)).body).toEqual(paid.body);
-  });
-
-  it("differs from the other path only in the memo form", async () => {
-    const [here, there] = await Promise.all([mcp(poor, PAID), world.call(poor, PAID.tool, PAID.params)]);
-    const steady = ({ body }: Answer) => ({
-      ...body,
-      request_id: "",
-      step_id: "",
-      quote: { ...body.quote, quote_id: "", expires_at: "" },
-      payment_instructions: { ...body.payment_instructions, memo_format: "" },
-    });
-    expect(steady(here)).toEqual(steady(there));
-    expect(there.body.payment_instructions.memo_format).toBe("<step_id>:<quote_id>:<nonce>");
-  });
-
-  it.each([
-    ["an unknown tool", { tool: "nothing", params: {} }, 404, "TOOL_NOT_FOUND"],
-    ["an announced tool", { tool: "gpu_provision", params: {} }, 404, "TOOL_UNAVAILABLE"],
-    ["bad params", { tool: "echo", params: { message: 1 } }, 400, "INVALID_REQUEST"],
-  ] as const)("answers %s like the other path", async (_, body, status, code) => {
-    expectError(await mcp(poor, body), status, code);
   });
 });
 
@@ -133,17 +100,6 @@ describe("MCP: 200", () => {
       expectResult(await rpc(poor, "ping", {}, { "MCP-Protocol-Version": version }), {});
     },
   );
-
-  it("answers ping", async () => {
-    expectResult(await rpc(poor, "ping"), {});
-  });
-
-  it("returns the id unchanged, string or number", async () => {
-    for (const id of ["a", "", 0, -1, 1.5, 2 ** 53 - 1]) {
-      const answer = await mcp(poor, { jsonrpc: "2.0", id, method: "ping" });
-      expect(answer.body).toEqual({ jsonrpc: "2.0", id, result: {} });
-    }
-  });
 
   describe("tools/list", () => {
     it("lists the callable tools in the catalogue's order, with schemas", async () => {
@@ -344,17 +300,6 @@ describe("MCP: 400", () => {
   ])("returns a parse error for %j in both error formats", async (body, says) => {
     expectUnreadable(await mcpText(body), -32700, says);
   });
-
-  it("merges a malformed proof into the JSON-RPC error and consumes nothing", async () => {
-    const answer = await buyRpc(poor, { "X-Payment": "not base64!" });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({
-      code: "INVALID_PAYMENT",
-      jsonrpc: "2.0",
-      id: 1,
-      error: { code: 400, data: { code: "INVALID_PAYMENT" } },
-    });
-  });
 });
 
 describe("MCP: 401", () => {
@@ -390,21 +335,6 @@ describe("MCP: 401", () => {
 });
 
 describe("MCP: 402", () => {
-  it("returns the offer for tools/call, merged into the JSON-RPC error", async () => {
-    const answer = await buyRpc(poor);
-    expect(answer.status).toBe(402);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    const { jsonrpc, id, error, ...offer } = answer.body;
-    expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: 1 });
-    expect(error).toEqual({ code: 402, message: offer.message, data: offer });
-    expect(offer).toMatchObject({
-      code: "PAYMENT_REQUIRED",
-      request_id: answer.headers.get("x-request-id"),
-      quote: { tool: PAID.tool, price_usdc_microusd: 1000 },
-      payment_instructions: { pay_to: world.gateway.payTo, memo_format: "svc:{quote_id}" },
-    });
-  });
-
   it("accepts X-Payment on the repeated call, and replays it without another charge", async () => {
     const agent = await world.agent();
     const { quote } = (await buyRpc(agent)).body;
@@ -423,83 +353,9 @@ describe("MCP: 402", () => {
     expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
   });
 
-  it("offers no second quote when a proof is refused", async () => {
-    const { quote } = (await buyRpc(poor)).body;
-    const tx = await world.pay(poor, PRICE - 1n, memoOf(quote));
-    const answer = await buyRpc(poor, xPayment(tx, quote.quote_id));
-    expect(answer.status).toBe(402);
-    expect(answer.body).toMatchObject({
-      code: "INVALID_PAYMENT",
-      error: { code: 402, data: { code: "INVALID_PAYMENT" } },
-    });
-    expect(answer.body).not.toHaveProperty("quote");
-    expect(answer.body.error.data).not.toHaveProperty("quote");
-  });
-
   it("returns 402 for tools/call only", async () => {
     for (const method of ["initialize", "ping", "tools/list", "resources/list"]) {
       expect((await rpc(poor, method, { protocolVersion: "2025-11-25" })).status).toBe(200);
-    }
-  });
-});
-
-describe("MCP: 403", () => {
-  it("names the missing scope in both error formats", async () => {
-    const agent = await world.agent({ scopes: ["billing:read"], balance: 5_000n });
-    expectError(await mcp(agent, PAID), 403, "FORBIDDEN", /compute:read/);
-    const answer = await buyRpc(agent);
-    expect(answer.status).toBe(403);
-    expect(answer.headers.get("www-authenticate")).toBeNull();
-    const { jsonrpc, id, error, ...plain } = answer.body;
-    expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: 1 });
-    expectError({ ...answer, body: plain }, 403, "FORBIDDEN", /compute:read/);
-    expect(error).toEqual({ code: 403, message: plain.message, data: plain });
-  });
-});
-
-describe("MCP: 405", () => {
-  it.each(["GET", "DELETE", "PUT", "HEAD"])(
-    "rejects %s: there is no stream and no session",
-    async (method) => {
-      const headers = { Authorization: `Bearer ${poor.apiKey}`, Accept: "text/event-stream" };
-      const response = await fetch(`${world.gateway.baseUrl}/mcp`, { method, headers });
-      expect(response.status).toBe(405);
-      expect(response.headers.get("allow")).toBe("POST");
-      if (method !== "HEAD") expect(await response.json()).toMatchObject({ code: "METHOD_NOT_ALLOWED" });
-    },
-  );
-});
-
-describe("MCP: 409 and 422", () => {
-  it("reports a key of another call, merged into the JSON-RPC error", async () => {
-    const headers = { "Idempotency-Key": "taken" };
-    await callRpc(poor, "echo", { message: "a" }, headers);
-    const answer = await callRpc(poor, "echo", { message: "b" }, headers);
-    expect(answer.status).toBe(422);
-    expect(answer.body).toMatchObject({ code: "IDEMPOTENCY_MISMATCH", error: { code: 422 } });
-  });
-});
-
-describe("MCP: 429", () => {
-  it("counts every message and returns a retry delay in headers and body", async () => {
-    const agent = await world.agent({ ratePerMinute: 60, burst: 3 });
-    const answers = await Promise.all(Array.from({ length: 6 }, () => rpc(agent, "ping")));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
-    for (const answer of answers.filter(({ status }) => status !== 200)) {
-      expectError(answer, 429, "RATE_LIMITED", /try again/);
-      expect(answer.body.retry_after_seconds).toBe(1);
-      expect(answer.headers.get("x-ratelimit-remaining")).toBe("0");
-    }
-  });
-
-  it("returns the rate limit with every response", async () => {
-    for (const answer of [
-      await rpc(poor, "ping"),
-      await rpc(poor, "nothing"),
-      await mcp(poor, {}),
-      await buyRpc(poor),
-    ]) {
-      expect(Number(answer.headers.get("x-ratelimit-limit"))).toBe(1_000_000);
     }
   });
 });

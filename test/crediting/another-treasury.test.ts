@@ -1,19 +1,15 @@
 import { createTransferCheckedInstruction } from "@solana/spl-token";
 import { PublicKey } from "@solana/web3.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { checkTreasury } from "../../src/cli/treasury-check.ts";
+import { expect, it } from "vitest";
+import { checkTreasury } from "../../src/cli/ledger.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
-import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/core/addresses.ts";
-import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { setScene, soon, type Scene } from "./fixture.ts";
+import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/core/treasury.ts";
+import { closing } from "../support/postgres.ts";
+import { memoOf, xPayment } from "../support/world.ts";
+import { setScene, soon } from "./fixture.ts";
 
-let scene: Scene;
-let agent: Agent;
-beforeAll(async () => {
-  scene = await setScene();
-  agent = await scene.agent();
-});
-afterAll(() => scene.close());
+const scene = closing(await setScene());
+const agent = await scene.agent();
 
 const balance = () => scene.postgres.ledger.balance(agent.accountId);
 const watch = (tokenAccount: string) => scene.postgres.treasuryLedger.watch(tokenAccount);

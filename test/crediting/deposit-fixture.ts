@@ -1,39 +1,40 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { createTransferCheckedInstruction } from "@solana/spl-token";
 import { PublicKey, type TransactionInstruction } from "@solana/web3.js";
 import {
-  BuildDepositTransactionRequestSchema,
-  BuildQuoteTransactionRequestSchema,
-  CancelDepositRequestSchema,
-  CreateDepositRequestSchema,
+  DepositService,
   DepositState,
-  GetDepositRequestSchema,
-  ListDepositsRequestSchema,
-  SendTransactionRequestSchema,
   type Deposit,
+  type ListDepositsRequestSchema,
 } from "../../gen/toolgate/console/v1/deposit_service_pb.ts";
+import { afterAll } from "vitest";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import type { Caller } from "../../src/domain/accounts/caller.ts";
 import { Quotes } from "../../src/domain/payments/quote.ts";
-import { createDepositService } from "../../src/gateway/deposits.ts";
+import { createDepositService } from "../../src/gateway/console.ts";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openChain } from "../../src/solana/index.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
+import type { ServiceBinding } from "../../src/transport/endpoint.ts";
 import type { KeyedContext } from "../../src/transport/request-context.ts";
 import type { Agent } from "../support/world.ts";
-import { setScene as setTreasuryScene, type Scene as TreasuryScene } from "./fixture.ts";
+import { useScene as useTreasury, type Scene as TreasuryScene, type Watching } from "./fixture.ts";
 import { silentMetrics } from "../../src/metrics/silent-metrics.ts";
 
 export { soon } from "./fixture.ts";
 export { DepositState };
 export type { Deposit };
 
-type Service = ReturnType<typeof createDepositService>;
-
 /** The deposit service of one instance. */
-export interface Teller {
+export interface DepositClient {
   begin(agent: Agent, amount?: bigint): Promise<Deposit>;
   get(agent: Agent, deposit: Deposit, signal?: AbortSignal): Promise<Deposit>;
   cancel(agent: Agent, deposit: Deposit): Promise<Deposit>;
@@ -45,9 +46,10 @@ export interface Teller {
   send(agent: Agent, transaction: Uint8Array, depositId?: string): Promise<string>;
 }
 
-/** A chain that produces slots on request only, two endpoints, gateways with treasury jobs, and tellers. */
+/** A chain that produces slots on request, two endpoints, gateways with treasury jobs, deposit clients. */
 export interface Scene extends TreasuryScene {
-  teller(urls?: readonly string[]): Teller;
+  gateway: Watching;
+  depositClient(urls?: readonly string[]): DepositClient;
   /** Makes the cluster confirm the chain's transactions. */
   confirm(): void;
   /** Sends USDC to the treasury, with `memo` and `reference`. */
@@ -57,10 +59,11 @@ export interface Scene extends TreasuryScene {
 
 export const AMOUNT = 1_500_000n;
 
-export async function setScene(): Promise<Scene> {
-  const scene = await setTreasuryScene(0);
+/** The scene of a file; slots only on request. @param before runs before the gateway starts */
+export function useDeposits(before?: () => Promise<void>): Scene {
+  const scene = useTreasury(0, before) as Scene;
   const closing: (() => void)[] = [];
-  const teller = (urls: readonly string[] = [scene.chain.url, scene.secondUrl]) => {
+  const depositClient = (urls: readonly string[] = [scene.chain.url, scene.secondUrl]) => {
     const config = requireServeConfig(readConfig({ ...scene.settings, SOLANA_RPC_URLS: urls.join(",") }));
     const log = createLogger("silent", { secrets: [] });
     const chain = openChain({
@@ -81,19 +84,20 @@ export async function setScene(): Promise<Scene> {
       config.QUOTE_TTL_SECONDS,
     );
     const metrics = silentMetrics;
-    return tellerOf(createDepositService({ config, postgres: scene.postgres, chain, quotes, metrics, log }));
+    return depositClientOf(
+      createDepositService({ config, postgres: scene.postgres, chain, quotes, metrics, log }),
+    );
   };
-  return {
-    ...scene,
-    teller,
+  Object.assign(scene, {
+    depositClient,
     confirm: () => scene.chain.chain.advance(2),
     transfer: (agent, transfer) => scene.send(agent, instructionsOf(scene, agent, transfer)),
     balance: ({ accountId }) => scene.postgres.ledger.balance(accountId),
-    async close() {
-      for (const close of closing) close();
-      await scene.close();
-    },
-  };
+  } satisfies Partial<Scene>);
+  afterAll(() => {
+    for (const close of closing) close();
+  });
+  return scene;
 }
 
 function instructionsOf(
@@ -120,58 +124,44 @@ function instructionsOf(
   return [...memos, move];
 }
 
-function tellerOf({ endpoints }: Service): Teller {
+function depositClientOf({ endpoints }: ServiceBinding): DepositClient {
+  /** Calls a method as a session of the agent does. */
+  const ask = async <I extends DescMessage, O extends DescMessage>(
+    { localName, input, output }: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    agent: Agent,
+    signal?: AbortSignal,
+  ): Promise<MessageShape<O>> => {
+    const endpoint = endpoints[localName];
+    if (endpoint?.key !== "required") throw new Error(`${localName} requires no session`);
+    const answer = await endpoint.handle(create(input, request), sessionOf(agent, signal));
+    return create(output, answer as MessageInitShape<O>);
+  };
+  const { method } = DepositService;
   return {
-    begin: async (agent, amountUsdcMicrousd = AMOUNT) => {
-      const request = create(CreateDepositRequestSchema, { amountUsdcMicrousd });
-      return reported(await endpoints.createDeposit.call(request, sessionOf(agent)));
-    },
+    begin: async (agent, amountUsdcMicrousd = AMOUNT) =>
+      reported(await ask(method.createDeposit, { amountUsdcMicrousd }, agent)),
     get: async (agent, { depositId }, signal) =>
-      reported(
-        await endpoints.getDeposit.call(
-          create(GetDepositRequestSchema, { depositId }),
-          sessionOf(agent, signal),
-        ),
-      ),
-    cancel: async (agent, { depositId }) =>
-      reported(
-        await endpoints.cancelDeposit.call(
-          create(CancelDepositRequestSchema, { depositId }),
-          sessionOf(agent),
-        ),
-      ),
-    list: async (agent, page = {}) => {
-      const { items = [] } = await endpoints.listDeposits.call(
-        create(ListDepositsRequestSchema, page),
-        sessionOf(agent),
-      );
-      return items as Deposit[];
-    },
+      reported(await ask(method.getDeposit, { depositId }, agent, signal)),
+    cancel: async (agent, { depositId }) => reported(await ask(method.cancelDeposit, { depositId }, agent)),
+    list: async (agent, page = {}) => (await ask(method.listDeposits, page, agent)).items,
     build: async (agent, what, payer = agent.wallet.publicKey.toBase58()) => {
       const { transaction } =
         "depositId" in what
-          ? await endpoints.buildDepositTransaction.call(
-              create(BuildDepositTransactionRequestSchema, { ...what, payer }),
-              sessionOf(agent),
-            )
-          : await endpoints.buildQuoteTransaction.call(
-              create(BuildQuoteTransactionRequestSchema, { ...what, payer }),
-              sessionOf(agent),
-            );
-      return transaction ?? new Uint8Array();
+          ? await ask(method.buildDepositTransaction, { ...what, payer }, agent)
+          : await ask(method.buildQuoteTransaction, { ...what, payer }, agent);
+      return transaction;
     },
     send: async (agent, transaction, depositId) => {
-      const request = create(SendTransactionRequestSchema, {
-        transaction,
-        ...(depositId !== undefined && { depositId }),
-      });
-      return (await endpoints.sendTransaction.call(request, sessionOf(agent))).txSignature ?? "";
+      const request = { transaction, ...(depositId !== undefined && { depositId }) };
+      return (await ask(method.sendTransaction, request, agent)).txSignature;
     },
   };
 }
 
-function reported({ deposit }: { deposit?: unknown }): Deposit {
-  return deposit as Deposit;
+function reported({ deposit }: { deposit?: Deposit | undefined }): Deposit {
+  if (!deposit) throw new Error("no deposit was returned");
+  return deposit;
 }
 
 /** A session of the agent's account. */

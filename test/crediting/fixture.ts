@@ -1,11 +1,11 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { pino } from "pino";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { Faults } from "../../src/localchain/faults.ts";
 import { createHttpServer } from "../../src/localchain/server.ts";
-import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
+import { closeServer, listen } from "../support/servers.ts";
+import { request, startGround, type Agent } from "../support/world.ts";
 
 /** The paid call of these tests, and its price in micro-USD. */
 const TOOL = "vram_estimate";
@@ -27,43 +27,28 @@ export interface Line {
   [member: string]: unknown;
 }
 
-/** A chain behind two endpoints, a database, and gateways that keep the treasury. */
-export interface Scene extends Ground {
-  /** Faults of the second endpoint; `chain.faults` are the first one's. */
-  secondFaults: Faults;
-  secondUrl: string;
-  payTo: string;
-  start(settings?: Record<string, string>): Promise<Watching>;
-  /** Finalizes the chain's transactions. */
-  finalize(): void;
-}
+export type Scene = Awaited<ReturnType<typeof setScene>>;
+export type Watching = Awaited<ReturnType<typeof watch>>;
 
-/** A gateway with the treasury watch, its log and its metrics. */
-export interface Watching extends Gateway {
-  log: Line[];
-  /** The value of a metric, with labels in Prometheus notation. */
-  figure(name: string, labels?: string): Promise<number | undefined>;
-  /** Requests a quote of the paid call. */
-  quote(agent: Agent): Promise<{ quote_id: string }>;
-  /** Makes the paid call; `more` is added to its tool and params. */
-  buy(agent: Agent, headers?: Record<string, string>, more?: object): Promise<Answer>;
-}
-
-/** @param slotMs 0: slots only on request */
-export async function setScene(slotMs?: number): Promise<Scene> {
+/**
+ * A chain behind two endpoints, a database, and gateways that keep the treasury.
+ * @param slotMs 0: slots only on request
+ */
+export async function setScene(slotMs?: number) {
   const ground = await startGround({}, undefined, slotMs);
   const secondFaults = new Faults();
-  const second = createHttpServer(ground.chain.chain, secondFaults).listen(0, "127.0.0.1");
-  await once(second, "listening");
-  const secondUrl = `http://127.0.0.1:${(second.address() as AddressInfo).port}`;
+  const second = createHttpServer(ground.chain.chain, secondFaults);
+  const secondUrl = `http://127.0.0.1:${await listen(second)}`;
   const gateways = new Set<Gateway>();
   return {
     ...ground,
+    /** Faults of the second endpoint; `chain.faults` are the first one's. */
     secondFaults,
     secondUrl,
     payTo: ground.chain.controls.usdcAccount(ground.treasury.publicKey).toBase58(),
+    /** Finalizes the chain's transactions. */
     finalize: () => ground.chain.chain.advance(FINAL),
-    async start(settings = {}) {
+    async start(settings: Record<string, string> = {}) {
       const urls = { SOLANA_RPC_URLS: `${ground.chain.url},${secondUrl}` };
       const watching = await watch({ ...ground.settings, ...urls, ...WATCH, ...settings });
       const close = async () => {
@@ -75,20 +60,44 @@ export async function setScene(slotMs?: number): Promise<Scene> {
     },
     async close() {
       for (const gateway of gateways) await gateway.close();
-      second.closeAllConnections();
-      second.close();
+      await closeServer(second);
       await ground.close();
     },
   };
 }
 
-async function watch(settings: Record<string, string>): Promise<Watching> {
+/**
+ * The scene of a file, with one gateway; its faults end with each test.
+ * @param slotMs 0: slots only on request
+ * @param before runs before the gateway starts
+ */
+export function useScene(slotMs?: number, before = async () => {}): Scene & { gateway: Watching } {
+  const scene = {} as Scene & { gateway: Watching };
+  beforeAll(async () => {
+    Object.assign(scene, await setScene(slotMs));
+    await before();
+    scene.gateway = await scene.start();
+  });
+  afterEach(() => {
+    for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
+  });
+  afterAll(async () => {
+    const violations = await scene.violations();
+    await scene.close();
+    expect(violations).toEqual([]);
+  });
+  return scene;
+}
+
+/** A gateway with the treasury watch, its log and its metrics. */
+async function watch(settings: Record<string, string>) {
   const log: Line[] = [];
   const logger = pino(
     { level: "info" },
     { write: (line: string) => void log.push(JSON.parse(line) as Line) },
   );
   const gateway = await startGateway(requireServeConfig(readConfig(settings)), logger);
+  /** Makes the paid call; `more` is added to its tool and params. */
   const buy = (agent: Agent, headers: Record<string, string> = {}, more: object = {}) => {
     const body = JSON.stringify({ tool: TOOL, params: PARAMS, ...more });
     return request(gateway, agent, "/v1/mcp/tools/call", { method: "POST", body }, headers);
@@ -96,9 +105,11 @@ async function watch(settings: Record<string, string>): Promise<Watching> {
   return {
     ...gateway,
     log,
-    figure: (name, labels) => figureOf(gateway.metricsAddress, name, labels),
+    /** The value of a metric, with labels in Prometheus notation. */
+    figure: (name: string, labels?: string) => figureOf(gateway.metricsAddress, name, labels),
     buy,
-    async quote(agent) {
+    /** Requests a quote of the paid call. */
+    async quote(agent: Agent) {
       const { status, body } = await buy(agent);
       if (status !== 402) throw new Error(`no quote but ${status} ${JSON.stringify(body)}`);
       return body.quote as { quote_id: string };

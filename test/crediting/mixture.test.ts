@@ -1,23 +1,19 @@
 import { createTransferCheckedInstruction } from "@solana/spl-token";
 import { PublicKey } from "@solana/web3.js";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/localchain/index.ts";
 import { openChain, SolanaTreasury } from "../../src/solana/index.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { PRICE, setScene, soon, type Scene, type Watching } from "./fixture.ts";
-import { NETWORK } from "../../src/domain/payments/body-proof.ts";
+import { PRICE, soon, useScene } from "./fixture.ts";
+import { SOLANA } from "../../src/domain/payments/payment-id.ts";
 
 /** After any events in any order, the treasury holds what the ledger says. */
-let scene: Scene;
-let gateway: Watching;
+const scene = useScene();
 let agents: Agent[];
 beforeAll(async () => {
-  scene = await setScene();
-  gateway = await scene.start();
   agents = await Promise.all([scene.agent(), scene.agent(), scene.agent()]);
 });
-afterAll(() => scene.close());
 
 /** Events; each builds on the earlier ones. */
 const DEEDS = {
@@ -25,13 +21,13 @@ const DEEDS = {
     const quote = await quoteFor(agent);
     if (!quote) return;
     const tx = await scene.pay(agent, PRICE + amount, memoOf(quote));
-    expect((await gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
+    expect((await scene.gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
   },
   async underpay(agent: Agent, amount: bigint) {
     const quote = await quoteFor(agent);
     if (!quote) return;
     const tx = await scene.pay(agent, 1n + (amount % PRICE), memoOf(quote));
-    await gateway.buy(agent, xPayment(tx, quote.quote_id));
+    await scene.gateway.buy(agent, xPayment(tx, quote.quote_id));
   },
   async payOnly(agent: Agent, amount: bigint) {
     const quote = await quoteFor(agent);
@@ -41,13 +37,13 @@ const DEEDS = {
     await scene.pay(agent, amount, "thanks");
   },
   async buy(agent: Agent) {
-    await gateway.buy(agent);
+    await scene.gateway.buy(agent);
   },
   async vanish(agent: Agent) {
     const quote = await quoteFor(agent);
     if (!quote) return;
     const tx = await scene.pay(agent, PRICE, memoOf(quote));
-    expect((await gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
+    expect((await scene.gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
     scene.chain.chain.drop(tx);
   },
   async withdraw(agent: Agent, amount: bigint) {
@@ -67,14 +63,14 @@ const DEEDS = {
     scene.finalize();
   },
   async restart() {
-    await gateway.close();
-    gateway = await scene.start();
+    await scene.gateway.close();
+    scene.gateway = await scene.start();
   },
 };
 
 /** Undefined where the balance pays or is below zero. */
 async function quoteFor(agent: Agent): Promise<{ quote_id: string } | undefined> {
-  const { body } = await gateway.buy(agent);
+  const { body } = await scene.gateway.buy(agent);
   return body.quote as { quote_id: string } | undefined;
 }
 
@@ -101,9 +97,9 @@ it("keeps treasury and ledger equal after random payments, calls, withdrawals, f
     const difference = async () =>
       (await treasury.balance(signal)) - ((await books.watch(scene.payTo))?.expected ?? 0n);
     await expect.poll(difference, soon).toBe(0n);
-    await expect.poll(() => books.unfinalized({ network: NETWORK, minAgeMs: 0, limit: 9 }), soon).toEqual([]);
+    await expect.poll(() => books.unfinalized({ network: SOLANA, minAgeMs: 0, limit: 9 }), soon).toEqual([]);
     expect(await scene.violations()).toEqual([]);
-    const errors = gateway.log.filter(
+    const errors = scene.gateway.log.filter(
       ({ level, msg }) => level >= 50 && !msg.includes("vanished from the chain"),
     );
     expect(errors).toEqual([]);

@@ -8,43 +8,34 @@ import {
   VersionedTransaction,
   type TransactionInstruction,
 } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { pastOffer } from "../attacks/scene.ts";
 import { pageClient, signIn } from "../support/console.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
-import { PRICE, type Watching } from "./fixture.ts";
+import { PRICE } from "./fixture.ts";
 import {
   AMOUNT,
   DepositState,
-  setScene,
   soon,
+  useDeposits,
   type Deposit,
-  type Scene,
-  type Teller,
+  type DepositClient,
 } from "./deposit-fixture.ts";
 import { transactionOf } from "./solana-pay.ts";
 
 /** Transactions that wallets sign and that are sent for them. */
-let scene: Scene;
-let gateway: Watching;
-let teller: Teller;
+const scene = useDeposits();
+let depositClient: DepositClient;
 let agent: Agent;
 let deposit: Deposit;
-beforeAll(async () => {
-  scene = await setScene();
-  gateway = await scene.start();
-  teller = scene.teller();
+beforeAll(() => {
+  depositClient = scene.depositClient();
 });
 beforeEach(async () => {
   agent = await scene.agent();
-  deposit = await teller.begin(agent);
+  deposit = await depositClient.begin(agent);
 });
-afterEach(async () => {
-  for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
-  expect(await scene.violations()).toEqual([]);
-});
-afterAll(() => scene.close());
 
 function signed(transaction: Uint8Array, wallet: Keypair = agent.wallet): Uint8Array {
   const read = VersionedTransaction.deserialize(transaction);
@@ -68,7 +59,7 @@ function changed(
 
 describe("the transaction of a deposit", () => {
   it("is signed and paid for by the wallet, sent, confirmed and credited", async () => {
-    const transaction = await teller.build(agent, deposit);
+    const transaction = await depositClient.build(agent, deposit);
     const { message } = VersionedTransaction.deserialize(transaction);
     expect(message.version).toBe(0);
     const { instructions, payerKey } = TransactionMessage.decompile(message);
@@ -80,27 +71,33 @@ describe("the transaction of a deposit", () => {
       isSigner: false,
       isWritable: false,
     });
-    const tx = await teller.send(agent, signed(transaction), deposit.depositId);
-    expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.SEEN, txSignature: tx });
+    const tx = await depositClient.send(agent, signed(transaction), deposit.depositId);
+    expect(await depositClient.get(agent, deposit)).toMatchObject({
+      state: DepositState.SEEN,
+      txSignature: tx,
+    });
     scene.confirm();
-    expect(await scene.teller().get(agent, deposit)).toMatchObject({
+    expect(await scene.depositClient().get(agent, deposit)).toMatchObject({
       state: DepositState.CONFIRMED,
       txSignature: tx,
     });
     // Sent again it is the same one.
-    expect(await teller.send(agent, signed(transaction))).toBe(tx);
+    expect(await depositClient.send(agent, signed(transaction))).toBe(tx);
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
-    expect(await teller.get(agent, deposit)).toMatchObject({ state: DepositState.CREDITED, txSignature: tx });
-    expect(await teller.send(agent, signed(transaction))).toBe(tx);
-    await expect(teller.build(agent, deposit)).rejects.toThrow(/deposit_id: was credited before/);
+    expect(await depositClient.get(agent, deposit)).toMatchObject({
+      state: DepositState.CREDITED,
+      txSignature: tx,
+    });
+    expect(await depositClient.send(agent, signed(transaction))).toBe(tx);
+    await expect(depositClient.build(agent, deposit)).rejects.toThrow(/deposit_id: was credited before/);
     expect(await scene.balance(agent)).toBe(AMOUNT);
   });
 
   it("accepts another wallet as the payer", async () => {
     const other = await scene.agent();
-    const transaction = await teller.build(agent, deposit, other.wallet.publicKey.toBase58());
-    await teller.send(agent, signed(transaction, other.wallet));
+    const transaction = await depositClient.build(agent, deposit, other.wallet.publicKey.toBase58());
+    await depositClient.send(agent, signed(transaction, other.wallet));
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
@@ -110,27 +107,21 @@ describe("the transaction of a deposit", () => {
     ["an address that cannot sign", () => scene.payTo, /payer: must be a wallet that can sign/],
     ["the treasury", () => scene.treasury.publicKey.toBase58(), /payer: must be your own wallet/],
     ["a wallet without USDC", () => wallet(), /payer: has no token account for USDC/],
-    [
-      "a wallet with too little",
-      () => wallet(AMOUNT - 1n),
-      /payer: holds \$1\.499999 of USDC, and \$1\.50 is to be paid/,
-    ],
-    [
-      "a wallet without SOL",
-      () => wallet(AMOUNT, 0n),
-      /payer: holds 0 SOL, which does not pay .* needs 0\.00089668 SOL/,
-    ],
+    ["a wallet with too little", () => wallet(AMOUNT - 1n), /payer: holds \$1\.499999 of USDC, and \$1\.50/],
+    ["a wallet without SOL", () => wallet(AMOUNT, 0n), /payer: holds 0 SOL, .* needs 0\.00089668 SOL/],
     ["a wallet with hardly any SOL", () => wallet(AMOUNT, 896_000n), /payer: holds 0\.000896 SOL/],
   ])("is not built for %s", async (_what, payer, message) => {
-    await expect(teller.build(agent, deposit, payer())).rejects.toMatchObject({ code: "INVALID_REQUEST" });
-    await expect(teller.build(agent, deposit, payer())).rejects.toThrow(message);
+    await expect(depositClient.build(agent, deposit, payer())).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+    await expect(depositClient.build(agent, deposit, payer())).rejects.toThrow(message);
   });
 
   it("is not built while the chain is unreachable", async () => {
     for (const faults of [scene.chain.faults, scene.secondFaults])
       faults.add({ method: "*", fault: { kind: "http", status: 503 } });
-    await expect(teller.build(agent, deposit)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    await expect(teller.build(agent, { depositId: "dep_1" })).rejects.toMatchObject({
+    await expect(depositClient.build(agent, deposit)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(depositClient.build(agent, { depositId: "dep_1" })).rejects.toMatchObject({
       code: "NOT_FOUND",
     });
   });
@@ -142,7 +133,7 @@ function wallet(microUsd?: bigint, lamports = 1_000_000_000n): string {
 }
 
 it("is built by the console's endpoint for a session", async () => {
-  const page = (await signIn({ gateway }, agent.wallet)).client(DepositService);
+  const page = (await signIn(scene, agent.wallet)).client(DepositService);
   const { deposit: started } = await page.createDeposit({ amountUsdcMicrousd: 10_000n });
   const { depositId = "" } = started ?? {};
   const payer = agent.wallet.publicKey.toBase58();
@@ -161,107 +152,85 @@ it("is built by the console's endpoint for a session", async () => {
   await expect(page.getDeposit({ depositId: "dep_1" })).rejects.toThrow(
     /there is no deposit of yours with this id/,
   );
-  await expect(pageClient(gateway, DepositService).getDeposit({ depositId })).rejects.toThrow(
+  await expect(pageClient(scene.gateway, DepositService).getDeposit({ depositId })).rejects.toThrow(
     /session|sign/i,
   );
 });
 
 describe("the transaction of a quote", () => {
   it("buys the call of the quote", async () => {
-    const { quote_id: quoteId } = await gateway.quote(agent);
-    const tx = await teller.send(agent, signed(await teller.build(agent, { quoteId })));
+    const { quote_id: quoteId } = await scene.gateway.quote(agent);
+    const tx = await depositClient.send(agent, signed(await depositClient.build(agent, { quoteId })));
     scene.confirm();
-    const bought = await gateway.buy(agent, xPayment(tx, quoteId));
+    const bought = await scene.gateway.buy(agent, xPayment(tx, quoteId));
     expect(bought.status, JSON.stringify(bought.body)).toBe(200);
     expect(bought.body.receipt).toMatchObject({ tx_signature: tx, debited_usdc_microusd: Number(PRICE) });
   });
 
   it("is built only for a valid quote of the same account", async () => {
     const stranger = await scene.agent();
-    const { quote_id: theirs } = await gateway.quote(stranger);
+    const { quote_id: theirs } = await scene.gateway.quote(stranger);
     for (const quoteId of [theirs, "qt_2NEpo7TZRRrLZSi2U", "dep_1"])
-      await expect(teller.build(agent, { quoteId })).rejects.toThrow(
+      await expect(depositClient.build(agent, { quoteId })).rejects.toThrow(
         /quote_id: names no quote of this account/,
       );
     const { quoteId } = pastOffer(scene.postgres.sealingKeys, agent, 301);
-    await expect(teller.build(agent, { quoteId })).rejects.toMatchObject({ code: "QUOTE_EXPIRED" });
-    const foreign = await teller.build(stranger, { quoteId: theirs }, agent.wallet.publicKey.toBase58());
-    await expect(teller.send(agent, signed(foreign))).rejects.toThrow(
+    await expect(depositClient.build(agent, { quoteId })).rejects.toMatchObject({ code: "QUOTE_EXPIRED" });
+    const foreign = await depositClient.build(
+      stranger,
+      { quoteId: theirs },
+      agent.wallet.publicKey.toBase58(),
+    );
+    await expect(depositClient.send(agent, signed(foreign))).rejects.toThrow(
       /transaction: names no quote of this account/,
     );
   });
 });
 
 describe("transactions of a deposit that are not sent", () => {
+  const UNKNOWN = `svc:dep_${"0".repeat(32)}`;
   let good: Uint8Array;
+  /** The transaction with another transfer. */
+  const paying = (transfer: (one: TransactionInstruction) => TransactionInstruction) =>
+    changed(good, (all) => [...all.slice(0, 3), transfer(all[3]!)]);
   beforeEach(async () => {
-    good = await teller.build(agent, deposit);
+    good = await depositClient.build(agent, deposit);
   });
 
   it.each([
     ["bytes", () => Buffer.from("no transaction"), /no Solana transaction/],
     ["something behind it", () => Buffer.concat([signed(good), Buffer.of(0)]), /no Solana transaction/],
     ["no signature", () => good, /lacks the signature of .*; have the wallet sign it/],
-    [
-      "another transaction's signature",
-      () => Buffer.concat([Buffer.of(1), Buffer.alloc(64, 7), good.subarray(65)]),
-      /lacks the signature/,
-    ],
+    ["another's signature", () => Buffer.concat([OTHER_SIGNATURE, good.subarray(65)]), /lacks the signature/],
     ["no memo", () => changed(good, (all) => all.filter((_, n) => n !== 2)), /instructions must be/],
     ["a second transfer", () => changed(good, (all) => [...all, all[3]!]), /instructions must be/],
-    [
-      "a transfer of SOL",
-      () =>
-        changed(good, (all) => [
-          ...all,
-          SystemProgram.transfer({
-            fromPubkey: agent.wallet.publicKey,
-            toPubkey: Keypair.generate().publicKey,
-            lamports: 1,
-          }),
-        ]),
-      /calls 11111111111111111111111111111111/,
-    ],
-    [
-      "a transfer to somebody",
-      () => changed(good, (all) => [...all.slice(0, 3), toSomebody(all[3]!)]),
-      /must go to the treasury/,
-    ],
-    [
-      "a transfer of another kind",
-      () => changed(good, (all) => [...all.slice(0, 3), unchecked()]),
-      /must be TransferChecked/,
-    ],
-    [
-      "a transfer of nothing",
-      () => changed(good, (all) => [...all.slice(0, 3), ofNothing(all[3]!)]),
-      /moves nothing/,
-    ],
+    ["a transfer of SOL", () => changed(good, (all) => [...all, ofSol()]), /calls 1{32}/],
+    ["a transfer to somebody", () => paying(toSomebody), /must go to the treasury/],
+    ["a transfer of another kind", () => paying(unchecked), /must be TransferChecked/],
+    ["a transfer of nothing", () => paying(ofNothing), /moves nothing/],
     ["a memo that is none of ours", () => changed(good, (all) => withMemo(all, "thanks")), /memo must be/],
-    [
-      "the memo of an unknown deposit",
-      () => changed(good, (all) => withMemo(all, `svc:dep_${"0".repeat(32)}`)),
-      /no deposit of yours/,
-    ],
+    ["the memo of no deposit", () => changed(good, (all) => withMemo(all, UNKNOWN)), /no deposit of yours/],
   ])("%s", async (_what, forged, message) => {
     const sent = () => scene.chain.faults.callCount("sendTransaction");
     const before = sent();
-    await expect(teller.send(agent, forged())).rejects.toThrow(message);
+    await expect(depositClient.send(agent, forged())).rejects.toThrow(message);
     expect(sent()).toBe(before);
   });
 
   it("refuses a transaction of another deposit or account", async () => {
-    const other = await teller.begin(agent);
-    await expect(teller.send(agent, signed(good), other.depositId)).rejects.toThrow(
+    const other = await depositClient.begin(agent);
+    await expect(depositClient.send(agent, signed(good), other.depositId)).rejects.toThrow(
       /deposit_id: is not the one that the transaction's memo names/,
     );
-    await expect(teller.send(await scene.agent(), signed(good))).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(depositClient.send(await scene.agent(), signed(good))).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 
   it("returns the network's reason when it rejects a transaction", async () => {
-    const send = (transaction: Uint8Array) => teller.send(agent, transaction);
-    const expensive = await teller.begin(agent, 1_000_000_000n);
-    const all = signed(await teller.build(agent, expensive));
+    const send = (transaction: Uint8Array) => depositClient.send(agent, transaction);
+    const expensive = await depositClient.begin(agent, 1_000_000_000n);
+    const all = signed(await depositClient.build(agent, expensive));
     await scene.transfer(agent, { amount: 1n });
     await expect(send(all)).rejects.toThrow(
       /the network refuses it: the payer's token account holds too little USDC; nothing was sent/,
@@ -275,12 +244,12 @@ describe("transactions of a deposit that are not sent", () => {
       message: expect.stringMatching(/may have sent it: send the same transaction again/),
     });
     for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
-    expect((await teller.get(agent, deposit)).state).toBe(DepositState.WAITING);
+    expect((await depositClient.get(agent, deposit)).state).toBe(DepositState.WAITING);
   });
 
   it("sends through the next node when one cannot send", async () => {
     scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "http", status: 503 } });
-    await teller.send(agent, signed(good));
+    await depositClient.send(agent, signed(good));
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
@@ -289,18 +258,25 @@ describe("transactions of a deposit that are not sent", () => {
     const refusal = { kind: "rpc_error", code: -32002, data: { err: "BlockhashNotFound" } } as const;
     scene.chain.faults.add({ method: "sendTransaction", fault: { kind: "delay", ms: 1_000 } });
     scene.secondFaults.add({ method: "sendTransaction", fault: refusal });
-    await expect(teller.send(agent, signed(good))).rejects.toMatchObject({
+    await expect(depositClient.send(agent, signed(good))).rejects.toMatchObject({
       code: "UNAVAILABLE",
       message: expect.stringMatching(
         /may have sent it .*blockhash.*send the same transaction again, and do not sign another/,
       ),
     });
     for (const faults of [scene.chain.faults, scene.secondFaults]) faults.clear();
-    await teller.send(agent, signed(good));
+    await depositClient.send(agent, signed(good));
     scene.finalize();
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
   });
 });
+
+const OTHER_SIGNATURE = Buffer.concat([Buffer.of(1), Buffer.alloc(64, 7)]);
+
+function ofSol(): TransactionInstruction {
+  const [fromPubkey, toPubkey] = [agent.wallet.publicKey, Keypair.generate().publicKey];
+  return SystemProgram.transfer({ fromPubkey, toPubkey, lamports: 1 });
+}
 
 /** The same transfer to another owner's token account. */
 function toSomebody({ keys, ...transfer }: TransactionInstruction): TransactionInstruction {
@@ -328,7 +304,7 @@ describe("the transfer request", () => {
     unsigned.sign(agent.wallet);
     const tx = await connection.sendRawTransaction(unsigned.serialize());
     scene.confirm();
-    expect(await teller.get(agent, deposit)).toMatchObject({
+    expect(await depositClient.get(agent, deposit)).toMatchObject({
       state: DepositState.CONFIRMED,
       txSignature: tx,
     });
@@ -339,7 +315,7 @@ describe("the transfer request", () => {
   it("writes amounts as wallets read them", async () => {
     const amounts = [10_000n, 1_000_000n, 1_500_000n, 123_456_789n, 1_000_000_000_000n, 20_000_000n];
     const urls = await Promise.all(
-      amounts.map(async (amount) => (await teller.begin(agent, amount)).solanaPayUrl),
+      amounts.map(async (amount) => (await depositClient.begin(agent, amount)).solanaPayUrl),
     );
     expect(urls.map((url) => new URL(url).searchParams.get("amount"))).toEqual([
       "0.01",
@@ -362,7 +338,7 @@ describe("a deposit as the proof of a call", () => {
   ];
 
   it("refuses a deposit's transfer as a proof with the reason, and keeps it a deposit", async () => {
-    const { quote_id: quoteId } = await gateway.quote(agent);
+    const { quote_id: quoteId } = await scene.gateway.quote(agent);
     const tx = await scene.transfer(agent, {
       amount: AMOUNT,
       memo: deposit.memo,
@@ -370,7 +346,7 @@ describe("a deposit as the proof of a call", () => {
     });
     const attempt = async () => {
       for (const { headers, body } of proofs(tx, quoteId)) {
-        const answer = await gateway.buy(agent, headers, body);
+        const answer = await scene.gateway.buy(agent, headers, body);
         expect(answer.body).toMatchObject({
           code: "INVALID_PAYMENT",
           message: expect.stringMatching(/a deposit, which/),
@@ -384,21 +360,21 @@ describe("a deposit as the proof of a call", () => {
     await expect.poll(() => scene.balance(agent), soon).toBe(AMOUNT);
     await attempt();
     expect(await scene.balance(agent)).toBe(AMOUNT);
-    expect((await teller.get(agent, deposit)).state).toBe(DepositState.CREDITED);
-    expect((await gateway.buy(agent)).body.receipt.paid_by).toBe("balance");
+    expect((await depositClient.get(agent, deposit)).state).toBe(DepositState.CREDITED);
+    expect((await scene.gateway.buy(agent)).body.receipt.paid_by).toBe("balance");
   });
 
   it("treats a transfer with the deposit's reference and a quote's memo as a payment of the quote", async () => {
-    const quote = await gateway.quote(agent);
+    const quote = await scene.gateway.quote(agent);
     const { reference } = deposit;
     const tx = await scene.transfer(agent, { amount: PRICE, memo: memoOf(quote), reference });
-    expect((await gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
-    expect(await teller.get(agent, deposit)).toMatchObject({
+    expect((await scene.gateway.buy(agent, xPayment(tx, quote.quote_id))).status).toBe(200);
+    expect(await depositClient.get(agent, deposit)).toMatchObject({
       state: DepositState.UNASSIGNED,
       creditedUsdcMicrousd: 0n,
     });
     scene.finalize();
-    expect(await scene.teller().get(agent, deposit)).toMatchObject({ state: DepositState.UNASSIGNED });
+    expect(await scene.depositClient().get(agent, deposit)).toMatchObject({ state: DepositState.UNASSIGNED });
     expect(await scene.balance(agent)).toBe(0n);
   });
 });

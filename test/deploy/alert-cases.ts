@@ -30,7 +30,6 @@ const slow = (name: string, le: string): AlertCase => ({
   silent: { [bucket(name, le)]: growing(99), [`${name}_count`]: growing(100) },
 });
 
-/** Cases of every alert in deploy/prometheus. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   ToolgateCallsFailing: ratio(call(503), call(200), 2, 0.4),
   ToolgateCallsFailingSlowly: ratio(call(503), call(200), 2, 0.4),

@@ -90,7 +90,7 @@ describe("the API stand-in", () => {
 function serverUrl(): string {
   const [tool] = readConfig({
     TOOLGATE_CONFIG: path.join(folder, "tools.json"),
-    SUN_API_KEY: "of another",
+    TOOL_SUN_API_KEY: "of another",
   }).tools;
   if (tool?.target.kind !== "http") throw new Error("is registered over HTTP");
   return tool.target.section.server_url ?? "";

@@ -89,9 +89,9 @@ it("dev --watch serves changed sources at the same address with the same data", 
   const html = await page.text();
   expect(html).toContain("/console/@vite/client");
   expect(html).toContain("toolgate-dev-wallet");
-  const brand = async () => (await fetch(`${console_url}/brand.tsx`)).text();
-  expect(await brand()).toContain('"Toolgate"');
-  edit("src/console/brand.tsx", "Toolgate", "Changed");
-  await expect.poll(brand, START).toContain('"Changed"');
-  expect(output).not.toContain("brand.tsx changed");
+  const brand = async () => (await fetch(`${console_url}/sign-in-frame.tsx`)).text();
+  expect(await brand()).toContain("Toolgate");
+  edit("src/console/sign-in-frame.tsx", "Toolgate", "Changed");
+  await expect.poll(brand, START).toContain("Changed");
+  expect(output).not.toContain("sign-in-frame.tsx changed");
 });

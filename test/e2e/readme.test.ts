@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { until } from "../support/until.ts";
 import { ROOT } from "../tooling/command.ts";
 import { commandsUnder, newcomersEnvironment, newcomersFolder, runInBash } from "./newcomer.ts";
 
@@ -21,13 +22,10 @@ beforeAll(async () => {
     stdio: ["ignore", "pipe", "inherit"],
   });
   dev.stdout?.setEncoding("utf8").on("data", (text: string) => (log += text));
-  await vi.waitFor(() => expect(existsSync(path.join(folder, ".toolgate/dev.json"))).toBe(true), {
-    timeout: 240_000,
-  });
+  await until(() => existsSync(path.join(folder, ".toolgate/dev.json")));
   // The sandbox is active after its self-test; Python starts in nine seconds, on a busy machine in many more.
-  await vi.waitFor(async () => expect(await sandboxCheck(), log).toBe("passed"), {
-    timeout: 240_000,
-    interval: 500,
+  await until(async () => (await sandboxCheck()) === "passed").catch((cause: unknown) => {
+    throw new Error(log, { cause });
   });
 });
 afterAll(async () => {

@@ -57,15 +57,19 @@ const ANY_PORT = { PORT: "0", GRPC_PORT: "0" };
 const START = ["dev", "--no-demo", "--json"];
 const devJsonOf = (dataDir: string) => path.join(dataDir, "dev.json");
 
+function addressesIn(dataDir: string): { base_url: string; grpc_address: string } {
+  return JSON.parse(readFileSync(devJsonOf(dataDir), "utf8"));
+}
+
 async function untilReady({ output }: Started, dataDir: string): Promise<void> {
   await expect.poll(() => existsSync(devJsonOf(dataDir)), { timeout: 120_000, message: output() }).toBe(true);
   // A killed process may have left the file.
   await expect.poll(output, { timeout: 120_000 }).toContain('"base_url"');
 }
 
-it("a second start in the same folder fails; after a kill the folder is free again", async () => {
+it("a second start fails in the same folder until a kill frees it, and gets free ports in another", async () => {
   const dataDir = path.join(folder, "one");
-  const first = toolgate(dataDir, START, ANY_PORT);
+  const first = toolgate(dataDir, START);
   // Starts again while the first start is running, and once more when it is ready.
   await expect.poll(() => existsSync(path.join(dataDir, "dev.lock"))).toBe(true);
   const early = toolgate(dataDir, START, ANY_PORT);
@@ -81,6 +85,15 @@ it("a second start in the same folder fails; after a kill the folder is free aga
   expect(["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"))).toEqual(
     before,
   );
+
+  const otherDir = path.join(folder, "two");
+  const other = toolgate(otherDir, START);
+  await untilReady(other, otherDir);
+  const [one, two] = [addressesIn(dataDir), addressesIn(otherDir)];
+  expect(one.base_url).not.toBe(two.base_url);
+  expect(one.grpc_address).not.toBe(two.grpc_address);
+  other.child.kill("SIGINT");
+  expect(await other.ended).toBe(0);
 
   first.child.kill("SIGKILL");
   await first.ended;
@@ -101,19 +114,8 @@ it("a second start in the same folder fails; after a kill the folder is free aga
   expect(existsSync(path.join(dataDir, "dev.lock"))).toBe(false);
 });
 
-it("two starts in two folders use free ports and end quietly on a signal", async () => {
-  const folders = ["two", "three"].map((name) => path.join(folder, name));
-  const both = folders.map((dataDir) => toolgate(dataDir, START));
-  await Promise.all(both.map((one, index) => untilReady(one, folders[index] ?? "")));
-  const addresses = folders.map((dataDir): { base_url: string; grpc_address: string } =>
-    JSON.parse(readFileSync(devJsonOf(dataDir), "utf8")),
-  );
-  expect(new Set(addresses.map(({ base_url }) => base_url)).size).toBe(2);
-  expect(new Set(addresses.map(({ grpc_address }) => grpc_address)).size).toBe(2);
-  for (const { child } of both) child.kill("SIGINT");
-  expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
-
-  const dataDir = folders[0] ?? "";
+it("a start that is interrupted ends quietly", async () => {
+  const dataDir = path.join(folder, "two");
   for (const [signal, code] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],

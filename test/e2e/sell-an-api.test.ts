@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { until } from "../support/until.ts";
 import { ROOT } from "../tooling/command.ts";
 import { commandsUnder, newcomersEnvironment, newcomersFolder, runInBash } from "./newcomer.ts";
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
   expect(await runInBash(folder, commandsUnder(PAGE, "Write the API and its configuration"))).toBe("");
   // The page's own commands, with free ports for the gateway and without npm.
   const start = commandsUnder(PAGE, "Start both");
-  const [, key = ""] = /^export (WORDS_KEY=\S+)$/m.exec(start) ?? [];
+  const [, key = ""] = /^export (TOOL_WORDS_KEY=\S+)$/m.exec(start) ?? [];
   const [, api = ""] = /^node (\S+) &$/m.exec(start) ?? [];
   const [, config = ""] = /^(TOOLGATE_CONFIG=\S+) npm start$/m.exec(start) ?? [];
   const env = {
@@ -33,9 +34,7 @@ beforeAll(async () => {
     );
   run([api]);
   run([path.join(ROOT, "src/main.mjs"), "dev", "--no-demo"]);
-  await vi.waitFor(() => expect(existsSync(path.join(folder, ".toolgate/dev.json"))).toBe(true), {
-    timeout: 120_000,
-  });
+  await until(() => existsSync(path.join(folder, ".toolgate/dev.json")));
 });
 afterAll(async () => {
   for (const child of started) {

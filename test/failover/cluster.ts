@@ -1,82 +1,80 @@
 import { chown, mkdir } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { serverAccount, type Account } from "../../src/dev/embedded-postgres/account.ts";
-import type { GroundDatabase } from "../faults/database.ts";
+import type { LabDatabase } from "../lab-kit/database.ts";
 import { query } from "../support/database-server.ts";
-import { ROOT } from "../tooling/command.ts";
-import { Node, PASSWORD } from "./node.ts";
 import { restartPort } from "../support/ports.ts";
 import { find, start, type Running } from "../support/programs.ts";
+import { until } from "../support/until.ts";
+import { ROOT } from "../tooling/command.ts";
+import { Node, PASSWORD } from "./node.ts";
 
 /** Maximum time until all servers replicate again, ms. */
 const WHOLE_MS = 180_000;
 
-const members = z.object({
-  members: z.array(
-    z.object({
-      name: z.string(),
-      role: z.string(),
-      state: z.string(),
-      timeline: z.number().optional(),
-    }),
-  ),
+const CONFIG = path.join(ROOT, "deploy/haproxy/postgresql.cfg");
+
+/** Patroni's settings of the short form. On a busy machine a primary may lose a lease as short as this. */
+const SHORT_LEASE = { ttl: 12, loop_wait: 2, retry_timeout: 4 };
+
+const ASYNCHRONOUS = { synchronous_mode: false, synchronous_mode_strict: false };
+
+const member = z.object({
+  name: z.string(),
+  role: z.string(),
+  state: z.string(),
+  timeline: z.number().optional(),
 });
+const members = z.object({ members: z.array(member) });
 
-type Member = z.output<typeof members>["members"][number];
-
-/** Options of a cluster. */
-export interface ClusterOptions {
-  /** Whether commits wait for a standby. */
-  readonly synchronous: boolean;
-  /** Patroni's settings that differ from deploy/patroni/patroni.yml. */
-  readonly patroni: Readonly<Record<string, unknown>>;
-}
+type Member = z.output<typeof member>;
 
 /** Three servers of PostgreSQL under Patroni with etcd, behind HAProxy. */
-export class Cluster implements GroundDatabase {
-  /** The primary, by way of HAProxy. */
+export class Cluster implements LabDatabase {
+  /** The primary, and the standbys, by way of HAProxy. */
   readonly url: string;
-  /** The standbys, by way of HAProxy. */
   readonly standbysUrl: string;
-  readonly nodes: readonly Node[];
+  readonly #synchronous: boolean;
+  readonly #nodes: readonly Node[];
   readonly #programs: readonly Running[];
 
   private constructor(
-    ports: readonly [number, number],
+    [primary, standbys]: readonly [number, number],
+    synchronous: boolean,
     nodes: readonly Node[],
     programs: readonly Running[],
   ) {
-    const [primary, standbys] = ports.map(
-      (port) => `postgresql://postgres:${PASSWORD}@127.0.0.1:${port}/toolgate`,
-    );
-    this.url = primary ?? "";
-    this.standbysUrl = standbys ?? "";
-    this.nodes = nodes;
+    const urlOf = (port: number) => `postgresql://postgres:${PASSWORD}@127.0.0.1:${port}/toolgate`;
+    this.url = urlOf(primary);
+    this.standbysUrl = urlOf(standbys);
+    this.#synchronous = synchronous;
+    this.#nodes = nodes;
     this.#programs = programs;
   }
 
-  static async start(dataDir: string, { synchronous, patroni }: ClusterOptions): Promise<Cluster> {
+  /** @param synchronous whether commits wait for a standby. @param short with a shorter lease */
+  static async start(dataDir: string, synchronous: boolean, short: boolean): Promise<Cluster> {
     const account = await serverAccount("");
-    const folder = (name: string) => ownFolder(path.join(dataDir, name), account);
-    const etcdFolder = await folder("etcd");
-    const [etcd, etcdUrl] = await startEtcd(etcdFolder, account);
-    const asynchronous = { synchronous_mode: false, synchronous_mode_strict: false };
-    const dcs = synchronous ? patroni : { ...patroni, ...asynchronous };
+    const own = async (name: string): Promise<string> => {
+      const folder = path.join(dataDir, name);
+      await mkdir(folder, { mode: 0o700 });
+      if (account) await chown(folder, account.uid, account.gid);
+      return folder;
+    };
+    const [etcd, etcdUrl] = await startEtcd(await own("etcd"), account);
+    const dcs = { ...(short && SHORT_LEASE), ...(!synchronous && ASYNCHRONOUS) };
     const nodes: Node[] = [];
     for (const name of ["db1", "db2", "db3"])
-      nodes.push(await Node.open({ name, folder: await folder(name), account, etcdUrl, dcs }));
+      nodes.push(await Node.open({ name, folder: await own(name), account, etcdUrl, dcs }));
     const ports = [await restartPort(), await restartPort()] as const;
-    const haproxy = start(find("haproxy") ?? "", ["-db", "-f", path.join(ROOT, CONFIG)], {
-      account: undefined,
-      logFile: path.join(dataDir, "haproxy.log"),
-      env: proxyEnvironment(ports, nodes),
-    });
-    const cluster = new Cluster(ports, nodes, [etcd, haproxy]);
+    const logFile = path.join(dataDir, "haproxy.log");
+    const env = proxyEnvironment(ports, nodes);
+    const haproxy = start(find("haproxy") ?? "", ["-db", "-f", CONFIG], { account: undefined, logFile, env });
+    const cluster = new Cluster(ports, synchronous, nodes, [etcd, haproxy]);
     try {
       for (const node of nodes) node.start();
-      await cluster.whole(synchronous);
+      await cluster.whole();
       await query(cluster.url.replace(/toolgate$/, "postgres"), "create database toolgate");
       return cluster;
     } catch (error) {
@@ -87,56 +85,43 @@ export class Cluster implements GroundDatabase {
 
   /** The primary as Patroni knows it. @param old a server that does not count, nor what it says */
   async leader(old?: string): Promise<Node | undefined> {
-    for (const node of this.nodes.filter(({ name }) => name !== old)) {
+    for (const node of this.#nodes.filter(({ name }) => name !== old)) {
       const found = (await membersOf(node))?.find(({ name, role }) => role === "leader" && name !== old);
-      if (found) return this.nodes.find(({ name }) => name === found.name);
+      if (found) return this.#nodes.find(({ name }) => name === found.name);
     }
     return undefined;
   }
 
   /** Waits until there is a primary and both standbys replicate. @throws Error when that takes too long */
-  async whole(synchronous: boolean): Promise<Node> {
-    const since = performance.now();
-    for (;;) {
-      const seen = await Promise.all(this.nodes.map(membersOf));
-      if (seen.every((list) => list && isWhole(list, synchronous))) {
-        const leader = await this.leader();
-        if (leader) return leader;
-      }
-      if (performance.now() - since > WHOLE_MS)
-        throw new Error(`not whole again: ${JSON.stringify(seen)}${await this.#logs()}`);
-      await sleep(250);
-    }
+  async whole(): Promise<Node> {
+    let seen: unknown;
+    const wholeLeader = async () => {
+      const lists = await Promise.all(this.#nodes.map(membersOf));
+      seen = lists;
+      const whole = lists.every((list) => list && isWhole(list, this.#synchronous));
+      return whole ? this.leader() : undefined;
+    };
+    return await until(wholeLeader, WHOLE_MS).catch(async () => {
+      const logs = await Promise.all(this.#nodes.map(async (node) => `${node.name}: ${await node.log()}`));
+      throw new Error([`not whole again: ${JSON.stringify(seen)}`, ...logs].join("\n\n"));
+    });
   }
 
   /** Makes a standby the primary, as an operator does before maintenance. */
-  async demote(node: Node): Promise<void> {
-    const response = await fetch(`${node.restUrl}/switchover`, {
-      method: "POST",
-      body: JSON.stringify({ leader: node.name }),
-    });
+  async demote({ name, restUrl }: Node): Promise<void> {
+    const body = JSON.stringify({ leader: name });
+    const response = await fetch(`${restUrl}/switchover`, { method: "POST", body });
     if (!response.ok) throw new Error(`the switchover was refused: ${await response.text()}`);
   }
 
-  crash(): Promise<void> {
-    throw new Error("the cluster's servers fail one at a time");
-  }
-
-  async #logs(): Promise<string> {
-    const logs = await Promise.all(this.nodes.map((node) => node.log()));
-    return logs.map((log, index) => `\n\n${this.nodes[index]?.name}: ${log}`).join("");
-  }
-
   async stop(): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.close()));
+    await Promise.all(this.#nodes.map((node) => node.close()));
     await Promise.all(this.#programs.map((program) => program.stop()));
   }
 }
 
-const CONFIG = "deploy/haproxy/postgresql.cfg";
-
 function isWhole(list: readonly Member[], synchronous: boolean): boolean {
-  const [leader] = list.filter(({ role }) => role === "leader");
+  const leader = list.find(({ role }) => role === "leader");
   return (
     list.length === 3 &&
     leader?.state === "running" &&
@@ -155,23 +140,18 @@ async function membersOf(node: Node): Promise<readonly Member[] | undefined> {
   }
 }
 
-async function ownFolder(folder: string, account: Account | undefined): Promise<string> {
-  await mkdir(folder, { mode: 0o700 });
-  if (account) await chown(folder, account.uid, account.gid);
-  return folder;
-}
-
 async function startEtcd(folder: string, account: Account | undefined): Promise<[Running, string]> {
-  const [client, peer] = [await restartPort(), await restartPort()].map((port) => `http://127.0.0.1:${port}`);
-  const own = [`--data-dir=${folder}/data`, `--listen-client-urls=${client}`, `--listen-peer-urls=${peer}`];
-  const advertised = [
-    "--enable-v2",
-    `--advertise-client-urls=${client}`,
-    `--initial-advertise-peer-urls=${peer}`,
-    `--initial-cluster=default=${peer}`,
+  const [client, peer] = [
+    `http://127.0.0.1:${await restartPort()}`,
+    `http://127.0.0.1:${await restartPort()}`,
   ];
-  const options = { account, logFile: path.join(folder, "etcd.log") };
-  return [start(find("etcd") ?? "", [...own, ...advertised], options), client ?? ""];
+  const args = [
+    ...["--enable-v2", `--data-dir=${folder}/data`, `--initial-cluster=default=${peer}`],
+    ...[`--listen-client-urls=${client}`, `--advertise-client-urls=${client}`],
+    ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`],
+  ];
+  const logFile = path.join(folder, "etcd.log");
+  return [start(find("etcd") ?? "", args, { account, logFile }), client];
 }
 
 function proxyEnvironment(
@@ -182,9 +162,6 @@ function proxyEnvironment(
     [`DB${index + 1}`, `127.0.0.1:${lines.clients.port}`],
     [`DB${index + 1}_REST`, String(lines.rest.port)],
   ]);
-  return {
-    ...Object.fromEntries(servers),
-    PRIMARY_BIND: `127.0.0.1:${primary}`,
-    STANDBYS_BIND: `127.0.0.1:${standbys}`,
-  };
+  const own = { PRIMARY_BIND: `127.0.0.1:${primary}`, STANDBYS_BIND: `127.0.0.1:${standbys}` };
+  return { ...Object.fromEntries(servers), ...own };
 }

@@ -11,6 +11,7 @@ import { ROOT } from "../tooling/command.ts";
 import { killAll, ProcessTree } from "../tooling/process-tree.ts";
 import { restartPort } from "../support/ports.ts";
 import { find, findPostgres, start, type Running } from "../support/programs.ts";
+import { until } from "../support/until.ts";
 
 /** Password of every role of PostgreSQL. */
 export const PASSWORD = "failover-lab";
@@ -58,13 +59,14 @@ export class Node {
 
   static async open(options: NodeOptions): Promise<Node> {
     const [postgres, rest] = [await restartPort(), await restartPort()];
-    const [peers, clients, restLine, etcd] = await Promise.all(
-      [postgres, postgres, rest]
-        .map((port) => openDatabaseLink(`http://127.0.0.1:${port}`))
-        .concat(openDatabaseLink(options.etcdUrl)),
-    );
-    if (!peers || !clients || !restLine || !etcd) throw new Error("a line is missing");
-    const node = new Node(options, `http://127.0.0.1:${rest}`, { peers, clients, rest: restLine, etcd });
+    const [postgresUrl, restUrl] = [`http://127.0.0.1:${postgres}`, `http://127.0.0.1:${rest}`];
+    const lines = {
+      peers: await openDatabaseLink(postgresUrl),
+      clients: await openDatabaseLink(postgresUrl),
+      rest: await openDatabaseLink(restUrl),
+      etcd: await openDatabaseLink(options.etcdUrl),
+    };
+    const node = new Node(options, restUrl, lines);
     await node.#configure(postgres, rest);
     return node;
   }
@@ -78,18 +80,13 @@ export class Node {
   /** Ends every process of the machine at once. */
   async kill(): Promise<void> {
     // All of them stop first, so that none sees another one end.
-    for (const pid of await this.#signal("SIGSTOP")) kill(pid, "SIGKILL");
+    for (const pid of await this.signal("SIGSTOP")) kill(pid, "SIGKILL");
     await this.#running?.ended;
     this.#running = undefined;
   }
 
-  /** Stops every process of the machine, until {@link resume}. */
-  async stall(): Promise<void> {
-    await this.#signal("SIGSTOP");
-  }
-
   async resume(): Promise<void> {
-    await this.#signal("SIGCONT");
+    await this.signal("SIGCONT");
   }
 
   /** The machine's network loses every packet, until {@link mend}. @param clients those of HAProxy too */
@@ -121,7 +118,7 @@ export class Node {
     await this.#running?.ended;
     for (const pid of await this.#postmaster()) {
       kill(pid, "SIGQUIT");
-      for (let turn = 0; turn < 200 && existsSync(`/proc/${pid}`); turn++) await sleep(50);
+      await until(() => !existsSync(`/proc/${pid}`), 10_000).catch(() => {});
     }
   }
 
@@ -134,8 +131,8 @@ export class Node {
     return pid > 0 && command.includes(this.#dataFolder) ? [pid] : [];
   }
 
-  /** @returns the processes */
-  async #signal(signal: NodeJS.Signals): Promise<readonly number[]> {
+  /** Signals every process of the machine. @returns them */
+  async signal(signal: NodeJS.Signals): Promise<readonly number[]> {
     const postmaster = await this.#postmaster();
     const tree = new ProcessTree([...(this.#running ? [this.#running.pid] : []), ...postmaster], "");
     // A process may start others until it is stopped.

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openLine, type Line } from "./database-proxy.ts";
 import { report, type Command } from "./instance/messages.ts";
-import { Line } from "./database-proxy.ts";
-import { isLinePoint, type LinePoint, type Order } from "./points.ts";
+import { isLinePoint, type Order } from "./points.ts";
 import { endSpare, type Spare, type Spares } from "./process-pool.ts";
 
 /** Maximum log kept per instance, characters. */
@@ -11,40 +11,36 @@ const LOG_KEPT = 4_000;
 /** How long an instance takes to stall after announcing it, ms. */
 const STOPPED_MS = 250;
 
-/** Events of a slot. */
-export interface SlotEvents {
-  onStruck(order: Order): void;
-  /** A run's end arrived too late and changed nothing. */
-  onLost(): void;
-  onRestart(): void;
-  /** The instance ended without a fault order. */
-  onCrash(account: string): void;
-}
-
 /** Options of a slot. */
 export interface SlotOptions {
   readonly seed: string;
   readonly databaseUrl: string;
   readonly spares: Spares;
-  readonly events: SlotEvents;
+  onStruck(order: Order): void;
+  /** A run's end arrived too late and changed nothing. */
+  onLost(): void;
+  onRestart(): void;
+  /** The instance ended without a fault order. */
+  onCrash(details: string): void;
 }
 
 /** A slot for one instance. When the instance dies, another takes the slot with the remaining orders. */
 export class Slot {
   readonly #options: SlotOptions;
   readonly #line: Line;
-  readonly #standing = new Map<string, Order>();
+  /** Orders by point. */
+  readonly orders = new Map<string, Order>();
+  /** URL of the instance; undefined until it serves, and once it is bound to die. */
+  target: string | undefined;
+  /** The latest log of its instances. */
+  log = "";
   #child: Spare | undefined;
-  /** Undefined also once the instance is bound to die. */
-  #baseUrl: string | undefined;
-  #ready = false;
   #stalled: NodeJS.Timeout | undefined;
   #incarnation = 0;
   #skewMs = 0;
   #closed = false;
   /** Since when no instance serves, monotonic ms. */
   #downSince = performance.now();
-  #log = "";
 
   private constructor(options: SlotOptions, line: Line) {
     this.#options = options;
@@ -52,55 +48,42 @@ export class Slot {
   }
 
   static async open(options: SlotOptions): Promise<Slot> {
-    const line: Line = await Line.open(options.databaseUrl, (order) => slot.#struckOnTheLine(order));
+    const line: Line = await openLine(options.databaseUrl, (order) => slot.#struckOnTheLine(order));
     const slot = new Slot(options, line);
     slot.#start();
     return slot;
   }
 
-  /** URL of the instance; undefined while it starts. A stalled instance has one but does not answer. */
-  get target(): string | undefined {
-    return this.#baseUrl;
-  }
-
   /** How long no instance has served, ms. */
   get downMs(): number {
-    return this.#baseUrl === undefined ? performance.now() - this.#downSince : 0;
-  }
-
-  /** The latest log of its instances. */
-  get log(): string {
-    return this.#log;
+    return this.target === undefined ? performance.now() - this.#downSince : 0;
   }
 
   /** Whether a new order can strike now. */
   get live(): boolean {
-    return this.#baseUrl !== undefined && this.#stalled === undefined;
-  }
-
-  get orders(): Iterable<Order> {
-    return this.#standing.values();
+    return this.target !== undefined && this.#stalled === undefined;
   }
 
   /** Adds an order. It stays until it strikes or is withdrawn, even across instances. */
   order(order: Order): void {
-    this.#standing.set(order.point, order);
-    this.#hand(order);
+    this.orders.set(order.point, order);
+    if (isLinePoint(order.point)) this.#line.orders.set(order.point, order);
+    else if (this.target !== undefined) this.#send({ order });
   }
 
   /** Withdraws a proxy order that another instance carried out. */
-  forget(point: LinePoint): void {
-    this.#standing.delete(point);
-    this.#line.forget(point);
+  forget(point: string): void {
+    this.orders.delete(point);
+    this.#line.orders.delete(point);
   }
 
   /** Withdraws all orders and resumes a stalled instance. */
   withdraw(): void {
-    this.#standing.clear();
-    this.#line.withdraw();
-    this.#send({ withdraw: true });
+    this.orders.clear();
+    this.#line.orders.clear();
+    if (this.target !== undefined) this.#send({ withdraw: true });
     // An announced stall may not have started; the instance is resumed once it has.
-    if (this.#stalled) this.#goOnLater(STOPPED_MS);
+    if (this.#stalled) this.#resumeAfter(STOPPED_MS);
   }
 
   /** Kills the instance; the next one starts with its clock that many ms ahead. */
@@ -118,98 +101,78 @@ export class Slot {
   }
 
   #start(): void {
-    const { seed, spares } = this.#options;
-    const child = spares.take();
+    const child = this.#options.spares.take();
     this.#child = child;
     child.stdin.on("error", () => {}); // It may die while a message is sent.
     child.stderr
       .setEncoding("utf8")
-      .on("data", (text: string) => (this.#log = (this.#log + text).slice(-LOG_KEPT)));
-    createInterface({ input: child.stdout }).on("line", (line) => this.#hear(child, line));
-    child.once("exit", (code) => void this.#ended(code));
-    const start = {
-      databaseUrl: this.#line.url,
-      seed: `${seed}/${++this.#incarnation}`,
-      skewMs: this.#skewMs,
-    };
-    this.#write({ start });
+      .on("data", (text: string) => (this.log = (this.log + text).slice(-LOG_KEPT)));
+    createInterface({ input: child.stdout }).on("line", (line) => this.#receive(child, line));
+    let served = false;
+    child.stdout.once("data", () => (served = true));
+    child.once("exit", (code) => void this.#ended(code, served));
+    const seed = `${this.#options.seed}/${++this.#incarnation}`;
+    this.#send({ start: { databaseUrl: this.#line.url, seed, skewMs: this.#skewMs } });
   }
 
   /** Messages can arrive after the instance ended and was replaced. */
-  #hear(child: Spare, line: string): void {
-    const said = report.parse(JSON.parse(line));
+  #receive(child: Spare, line: string): void {
+    const message = report.parse(JSON.parse(line));
     const present = child === this.#child && child.exitCode === null && child.signalCode === null;
-    if ("lost" in said) this.#options.events.onLost();
-    else if ("struck" in said) this.#struckInside(said.struck, present);
+    if ("lost" in message) this.#options.onLost();
+    else if ("struck" in message) this.#struckInside(message.struck, present);
     else if (present) {
-      this.#ready = true;
-      this.#baseUrl = said.ready.baseUrl;
-      for (const order of this.#standing.values()) this.#hand(order);
+      this.target = message.ready.baseUrl;
+      for (const order of this.orders.values()) this.order(order);
     }
   }
 
-  async #ended(code: number | null): Promise<void> {
-    const served = this.#ready;
-    this.#ready = false;
-    this.#shut();
+  async #ended(code: number | null, served: boolean): Promise<void> {
+    this.#leave();
     clearTimeout(this.#stalled);
     this.#stalled = undefined;
     if (this.#closed) return;
-    if (served && code !== null) this.#options.events.onCrash(`exit code ${code}, log: ${this.#log}`);
-    if (!served) await sleep(200); // the database is away
+    if (served && code !== null) this.#options.onCrash(`exit code ${code}, log: ${this.log}`);
+    if (!served) await sleep(200); // The database is down.
     if (this.#closed) return;
-    this.#options.events.onRestart();
+    this.#options.onRestart();
     this.#start();
   }
 
-  #hand(order: Order): void {
-    const { point, action, ms } = order;
-    if (isLinePoint(point)) this.#line.order({ point, action, ms });
-    else if (action !== "cut") this.#send({ order: { point, action, ms } });
-  }
-
   #send(command: Command): void {
-    if (this.#baseUrl !== undefined) this.#write(command);
-  }
-
-  #write(command: Command): void {
     this.#child?.stdin.write(`${JSON.stringify(command)}\n`);
   }
 
   #struckInside(order: Order, present: boolean): void {
-    this.#standing.delete(order.point);
-    this.#options.events.onStruck(order);
-    if (!present) return;
-    if (order.action === "kill") this.#shut();
-    if (order.action === "stall") this.#goOnLater(order.ms);
+    this.orders.delete(order.point);
+    this.#options.onStruck(order);
+    if (present && order.action === "kill") this.#leave();
+    if (present && order.action === "stall") this.#resumeAfter(order.ms);
   }
 
   #struckOnTheLine(order: Order): void {
-    this.#standing.delete(order.point);
-    this.#options.events.onStruck(order);
+    this.orders.delete(order.point);
+    this.#options.onStruck(order);
     if (order.action === "kill") this.#kill();
-    if (order.action === "stall" && this.#child?.kill("SIGSTOP")) this.#goOnLater(order.ms);
+    if (order.action === "stall" && this.#child?.kill("SIGSTOP")) this.#resumeAfter(order.ms);
   }
 
   #kill(): void {
-    this.#shut();
+    this.#leave();
     this.#child?.kill("SIGKILL");
   }
 
   /** Sends no more calls to the instance. */
-  #shut(): void {
-    if (this.#baseUrl !== undefined) this.#downSince = performance.now();
-    this.#baseUrl = undefined;
+  #leave(): void {
+    if (this.target !== undefined) this.#downSince = performance.now();
+    this.target = undefined;
   }
 
-  #goOnLater(ms: number): void {
+  #resumeAfter(ms: number): void {
     clearTimeout(this.#stalled);
-    this.#stalled = setTimeout(() => this.#goOn(), ms);
-  }
-
-  #goOn(): void {
-    clearTimeout(this.#stalled);
-    this.#stalled = undefined;
-    this.#child?.kill("SIGCONT");
+    this.#stalled = setTimeout(() => {
+      this.#stalled = undefined;
+      this.#child?.kill("SIGCONT");
+    }, ms);
   }
 }

@@ -1,73 +1,34 @@
-import { once } from "node:events";
-import process from "node:process";
-import { stopOnSignals } from "../tooling/signals.ts";
-import { Dice } from "./seeded-random.ts";
-import type { Lab } from "./lab.ts";
-import { applyMutant } from "./mutants.ts";
-import { faultOptions } from "./options.ts";
-import { json, jsonReport, progressLine, report } from "./report.ts";
-import { Tally } from "./tally.ts";
+import { labOptions } from "../lab-kit/options.ts";
+import { runLab } from "../lab-kit/run.ts";
+import { PROFILES } from "./plan.ts";
 
-// npm run faults [-- --help]
-// Kills, stalls and disconnects three instances on one ledger while customers buy. No guarantee may break.
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 
-const options = faultOptions();
-const { seed, profiles, durationMs, phaseMs, mutant, calls, customers, patienceMs } = options;
-const stop = stopOnSignals();
-const { signal } = stop;
-const tally = new Tally();
-// A signal stops everything, including waits.
-signal.addEventListener("abort", () => tally.close());
-let began = performance.now();
-const seconds = () => (performance.now() - began) / 1_000;
+const options = labOptions(
+  `faults [-- OPTIONS]
 
-try {
-  // Invalid options end the process before the gateway loads.
-  const [{ startGround }, labs] = await Promise.all([import("./environment.ts"), import("./lab.ts")]);
-  const ground = await startGround(signal);
-  try {
-    if (mutant !== undefined) await applyMutant(ground, mutant);
-    const lab = await labs.Lab.open(ground, tally, new Dice(`seed ${seed}`), {
-      calls,
-      customers,
-      patienceMs,
-    });
-    try {
-      await Promise.race([play(lab), lab.stuck(), stopped()]);
-    } finally {
-      await lab.close();
-    }
-  } finally {
-    await ground.close();
-  }
-} catch (error) {
-  if (!signal.aborted) throw error;
-}
-const run = { seed, profile: options.profile, seconds: seconds(), stopped: signal.aborted };
-process.stdout.write(`${options.json ? json(jsonReport(tally, run)) : report(tally, run)}\n`);
-process.exit(stop.exitCode() ?? (tally.violations.length === 0 ? 0 : 1));
+Kills, stalls and cuts off three instances on one ledger while customers buy; every guarantee must hold.
+The same seed makes the same plan of faults and the same customers; their timing differs between runs.`,
+  {
+    duration: {
+      about: "seconds, longer if every profile takes it (default: 60; no limit with --calls)",
+      ...{ usual: NO_LIMIT, short: 7, least: 0 },
+    },
+    calls: { about: "ends after that many scenarios", usual: NO_LIMIT },
+    profile: { about: "kinds of faults", names: PROFILES.map(({ name }) => name) },
+    phase: { about: "maximum seconds between two quiet points", usual: 20, short: 1 },
+    customers: { about: "concurrent customers", usual: 40, short: 6 },
+    patience: {
+      about: "maximum seconds until a call is decided and an instance is up; more on a busy machine",
+      usual: 120,
+    },
+    mutant: { about: "breaks a guarantee of the ledger, which must be found" },
+  },
+);
 
-async function play(lab: Lab): Promise<void> {
-  await lab.everyDoor();
-  began = performance.now();
-  const progress = setInterval(() => {
-    if (!options.quiet) process.stderr.write(`${progressLine(tally, seconds())}\n`);
-  }, 3_000);
-  try {
-    // Runs every profile, even when time is short.
-    const goesOn = (phase: number) => phase < profiles.length || seconds() * 1_000 < durationMs;
-    for (let phase = 0; goesOn(phase) && !lab.done && !signal.aborted; phase++) {
-      const profile = profiles[phase % profiles.length];
-      if (profile) await lab.run(profile, phaseMs, signal);
-    }
-    if (tally.violations.length === 0) await lab.finish();
-    await lab.explain();
-  } finally {
-    clearInterval(progress);
-  }
-}
+export type FaultOptions = typeof options;
 
-/** Ends at the first signal. */
-async function stopped(): Promise<void> {
-  if (!signal.aborted) await once(signal, "abort");
-}
+await runLab(options, async (run) => {
+  const { playFaults } = await import("./lab.ts");
+  await playFaults(run, options);
+});

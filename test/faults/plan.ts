@@ -1,15 +1,41 @@
-import type { Dice } from "./seeded-random.ts";
-import type { Order } from "./points.ts";
-import { faultsOf, type Profile } from "./profiles.ts";
+import type { Dice } from "../lab-kit/random.ts";
+import { LINE_POINTS, PORT_POINTS, type Action, type Order } from "./points.ts";
 import { RPC_FAULTS, type RpcFault } from "./rpc-endpoint.ts";
 
-/** An order with its instance. */
-export interface PlannedOrder extends Order {
-  readonly slot: number;
+/** A set of faults that strike together. */
+export interface Profile {
+  readonly name: string;
+  /** Faults in an instance. */
+  readonly inside: readonly Action[];
+  /** Faults of the database proxy. */
+  readonly onTheLine: readonly Action[];
+  /** Target interval between faults, ms; below it, more orders are issued. */
+  readonly strikeMs: number;
+  /** Interval between PostgreSQL crashes, ms. */
+  readonly crashMs?: number;
+  readonly rpc?: true;
+  /** Sets the instances' clocks up to ten minutes wrong. */
+  readonly skew?: true;
 }
 
+const CALM: Omit<Profile, "name"> = { inside: ["delay", "fail"], onTheLine: [], strikeMs: 500 };
+
+/** Stalls have a separate profile: with kills, a stalled instance rarely resumes. */
+export const PROFILES = [
+  { name: "kills", inside: ["kill", "fail"], onTheLine: ["kill"], strikeMs: 550 },
+  { name: "stalls", inside: ["stall", "fail"], onTheLine: ["stall"], strikeMs: 900 },
+  { name: "stalls-and-kills", inside: ["stall", "kill"], onTheLine: ["stall", "kill"], strikeMs: 600 },
+  { ...CALM, name: "postgres", onTheLine: ["cut"], strikeMs: 200, crashMs: 6_000 },
+  { ...CALM, name: "rpc", rpc: true },
+  { ...CALM, name: "skew", skew: true },
+  {
+    ...{ name: "storm", inside: ["kill", "stall", "delay", "fail"], onTheLine: ["cut", "kill", "stall"] },
+    ...{ strikeMs: 500, crashMs: 8_000, rpc: true, skew: true },
+  },
+] as const satisfies readonly Profile[];
+
 /** A period in which endpoints fail. */
-export interface PlannedOutage {
+interface Outage {
   readonly fault: RpcFault;
   /** Which of the two endpoints. */
   readonly endpoints: readonly number[];
@@ -21,7 +47,7 @@ export class Plan {
   readonly #dice: Dice;
   readonly #profile: Profile;
   readonly #leaseMs: number;
-  #faults: ReturnType<typeof faultsOf> = [];
+  #faults: { point: string; action: Action }[] = [];
   #outages: RpcFault[] = [];
 
   constructor(dice: Dice, profile: Profile, leaseMs: number) {
@@ -30,8 +56,8 @@ export class Plan {
     this.#leaseMs = leaseMs;
   }
 
-  /** The next order: every fault of the profile once, shuffled, then again. */
-  nextOrder(slots: number): PlannedOrder {
+  /** The next order and its instance: every fault of the profile once, shuffled, then again. */
+  nextOrder(slots: number): Order & { readonly slot: number } {
     if (this.#faults.length === 0) this.#faults = this.#dice.shuffle(faultsOf(this.#profile));
     const fault = this.#faults.pop();
     if (!fault) throw new Error(`the profile ${this.#profile.name} has no faults`);
@@ -42,15 +68,30 @@ export class Plan {
     return { ...fault, ms, slot: dice.between(0, slots - 1) };
   }
 
-  nextOutage(): PlannedOutage {
+  nextOutage(): Outage {
     if (this.#outages.length === 0) this.#outages = this.#dice.shuffle(RPC_FAULTS);
     const fault = this.#outages.pop() ?? "silence";
-    const endpoints = this.#dice.pick([[0], [1], [0, 1]]);
-    return { fault, endpoints, ms: this.#dice.between(100, 1_500) };
+    return { fault, endpoints: this.#dice.pick([[0], [1], [0, 1]]), ms: this.#dice.between(100, 1_500) };
   }
 
   /** The error of an instance's clock, ms; half of them are exact. */
   nextSkew(): number {
     return this.#profile.skew ? this.#dice.pick([0, this.#dice.between(-600_000, 600_000)]) : 0;
   }
+}
+
+/** Every pair of a point and a fault. */
+function faultsOf({ inside, onTheLine }: Profile): { point: string; action: Action }[] {
+  const pairs = (points: readonly string[], actions: readonly Action[]) =>
+    points.flatMap((point) => actions.map((action) => ({ point, action })));
+  return [
+    // Only the tool fails.
+    ...pairs(PORT_POINTS, inside).filter(
+      ({ point, action }) => action !== "fail" || point.startsWith("tool.run"),
+    ),
+    // A late statement implies a broken connection.
+    ...pairs(LINE_POINTS, onTheLine).filter(
+      ({ point, action }) => action === "cut" || !point.endsWith(":late"),
+    ),
+  ];
 }

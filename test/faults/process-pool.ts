@@ -1,58 +1,59 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
+import { cp, mkdir, symlink } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
+import { ROOT } from "../tooling/command.ts";
 
-/** Relative to the copy of the sources. */
-const PROGRAM = path.join("test", "faults", "instance", "main.ts");
-
-/** Processes kept ready; loading more at once would slow down the serving instances. */
-const READY = 1;
+/** What an instance needs of the sources. */
+const SOURCES = ["package.json", "src", "gen", "proto", "test/faults", "test/lab-kit"];
 
 /** A process that has loaded its program and waits for the start message. */
 export type Spare = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Preloaded processes, as loading the program is most of a start. */
+/** Processes that have loaded the program, as that is most of a start; one waits. */
 export class Spares {
   readonly #environment: NodeJS.ProcessEnv;
-  readonly #waiting: Spare[] = [];
   readonly #sources: string;
-  #made = 0;
+  #waiting: Spare;
+
+  private constructor(environment: NodeJS.ProcessEnv, sources: string) {
+    this.#environment = environment;
+    this.#sources = sources;
+    this.#waiting = this.#make();
+  }
 
   /**
+   * Copies the sources, so that edits during the run change nothing.
    * @param settings environment of all instances
-   * @param sources folder they run from
-   * @param cacheDir compile cache shared between processes
    */
-  constructor(settings: Readonly<Record<string, string>>, sources: string, cacheDir: string) {
+  static async open(settings: Readonly<Record<string, string>>, folder: string): Promise<Spares> {
+    const sources = path.join(folder, "sources");
+    await mkdir(sources);
+    for (const part of SOURCES)
+      await cp(path.join(ROOT, part), path.join(sources, part), { recursive: true });
+    await symlink(path.join(ROOT, "node_modules"), path.join(sources, "node_modules"), "dir");
     const { PATH = "", HOME = "" } = process.env;
-    this.#environment = { PATH, HOME, NODE_COMPILE_CACHE: cacheDir, ...settings };
-    this.#sources = sources;
-    this.#fill();
+    const environment = { PATH, HOME, NODE_COMPILE_CACHE: path.join(folder, "compiled"), ...settings };
+    return new Spares(environment, sources);
   }
 
   take(): Spare {
-    const spare = this.#waiting.shift() ?? this.#make();
-    this.#fill();
+    const spare = this.#waiting;
+    this.#waiting = this.#make();
     return spare;
   }
 
-  /** Ends waiting processes; none may be taken afterwards. */
-  async close(): Promise<void> {
-    await Promise.all(this.#waiting.splice(0).map(endSpare));
-  }
-
-  #fill(): void {
-    while (this.#waiting.length < READY) this.#waiting.push(this.#make());
+  /** Ends the waiting process; none may be taken afterwards. */
+  close(): Promise<void> {
+    return endSpare(this.#waiting);
   }
 
   #make(): Spare {
-    // A killed process cannot write the compile cache: the first one writes it while it waits.
-    const args = this.#made++ === 0 ? ["--keep"] : [];
-    return spawn(process.execPath, [PROGRAM, ...args], {
-      cwd: this.#sources,
-      env: this.#environment,
+    const options = { cwd: this.#sources, env: this.#environment };
+    return spawn(process.execPath, ["test/faults/instance/main.ts"], {
+      ...options,
       stdio: ["pipe", "pipe", "pipe"],
     });
   }

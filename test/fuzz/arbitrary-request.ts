@@ -50,7 +50,6 @@ const NAMES = [
   "a[0]",
 ];
 
-/** Values at the edges of types. */
 const edge: fc.Arbitrary<Json> = fc.constantFrom<Json[]>(
   null,
   true,

@@ -1,9 +1,10 @@
 import { base58 } from "@scure/base";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { routes } from "#gen/toolgate/v1/index_http.ts";
 import { rawRequest } from "../support/raw-http.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { type Agent } from "../support/world.ts";
 import { type Base, bytesOf, type FuzzRequest, nearValid } from "./arbitrary-request.ts";
 import { expectWellBehaved } from "./well-behaved.ts";
 
@@ -14,30 +15,19 @@ import { expectWellBehaved } from "./well-behaved.ts";
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 300);
 const SEED = process.env["FUZZ_SEED"] === undefined ? {} : { seed: Number(process.env["FUZZ_SEED"]) };
 
-/** Parameters that are good. */
 const VRAM = { model: "llama-3.1-8b", context_length: 4096, dtype: "float16" };
 
-let world: World;
+const world = useWorld({ PAYMENT_WAIT_MS: "0" });
 let agent: Agent;
 let bases: Base[];
 
 beforeAll(async () => {
-  world = await startWorld({ PAYMENT_WAIT_MS: "0" });
   agent = await world.agent();
   const { quote } = (await world.call(agent, "vram_estimate", VRAM)).body;
-  const { accountId } = agent;
-  await world.postgres.accounts.adjust({
-    accountId,
-    amount: 900_000_000n,
-    reason: "test",
-    idempotencyKey: "fund",
-  });
+  const funds = { amount: 900_000_000n, reason: "test", idempotencyKey: "fund" };
+  await world.postgres.accounts.adjust({ accountId: agent.accountId, ...funds });
   const { receipt } = (await world.call(agent, "vram_estimate", VRAM)).body;
   bases = basesWith(receipt.receipt_id, receipt.run_id, quote.quote_id);
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 describe("every route", () => {

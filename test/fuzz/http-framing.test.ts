@@ -1,23 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { rawRequest, type RawAnswer, type RawRequest } from "../support/raw-http.ts";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { type Agent } from "../support/world.ts";
 import { expectRefused, expectWellBehaved } from "./well-behaved.ts";
 
 /** Bytes that no HTTP client sends, over raw sockets (RFC 9112; the shapes of request smuggling). */
 
-let world: World;
+const world = useWorld();
 let agent: Agent;
 
-beforeAll(async () => {
-  world = await startWorld();
-  agent = await world.agent({ balance: 1_000_000n });
-});
+beforeAll(async () => void (agent = await world.agent({ balance: 1_000_000n })));
 afterEach(async () => {
   expect((await fetch(`${world.gateway.baseUrl}/health`)).status).toBe(200);
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 const ECHO = '{"tool":"echo","params":{"message":"hi"}}';
@@ -26,6 +20,7 @@ const HEAD = "POST /v1/mcp/tools/call HTTP/1.1\r\nHost: gateway\r\nContent-Type:
 const keyed = (head: string) => `${head}Authorization: Bearer ${agent.apiKey}\r\n`;
 const post = (headers: string, body = "") => `${keyed(HEAD)}${headers}\r\n${body}`;
 const sized = (body: string, headers = "") => post(`Content-Length: ${body.length}\r\n${headers}`, body);
+const chunked = (body: string) => post("Transfer-Encoding: chunked\r\n", body);
 const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: gateway\r\n${headers}\r\n`;
 
 const send = (...pieces: (string | Buffer)[]) => rawRequest(world.gateway.baseUrl, { pieces });
@@ -63,6 +58,12 @@ describe("ambiguous HTTP message lengths", () => {
     ["a hexadecimal length", () => post("Content-Length: 0x5\r\n", "12345")],
     ["a length beyond every integer", () => post(`Content-Length: ${"9".repeat(40)}\r\n`)],
     ["a coding after chunked", () => post("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n")],
+    ["a coding before chunked", () => post("Transfer-Encoding: identity, chunked\r\n", "0\r\n\r\n")],
+    ["chunked twice", () => post("Transfer-Encoding: chunked, chunked\r\n", "0\r\n\r\n")],
+    [
+      "chunked in two headers",
+      () => post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+    ],
     ["an unknown coding", () => post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")],
     [
       "chunked behind a tab and a vertical tab",
@@ -70,15 +71,9 @@ describe("ambiguous HTTP message lengths", () => {
     ],
     ["white space before the colon", () => post("Transfer-Encoding : chunked\r\n", "0\r\n\r\n")],
     ["a folded header", () => post("X-A: a\r\n Transfer-Encoding: chunked\r\n", "0\r\n\r\n")],
-    ["a chunk size that is no number", () => post("Transfer-Encoding: chunked\r\n", "ZZ\r\n")],
-    [
-      "a chunk size beyond every integer",
-      () => post("Transfer-Encoding: chunked\r\n", `${"f".repeat(20)}\r\n`),
-    ],
-    [
-      "a chunk that is longer than it says",
-      () => post("Transfer-Encoding: chunked\r\n", "2\r\nabcd\r\n0\r\n\r\n"),
-    ],
+    ["a chunk size that is no number", () => chunked("ZZ\r\n")],
+    ["a chunk size beyond every integer", () => chunked(`${"f".repeat(20)}\r\n`)],
+    ["a chunk that is longer than it says", () => chunked("2\r\nabcd\r\n0\r\n\r\n")],
     ["NUL in a header", () => post("X-A: a\0b\r\n")],
     ["a header without a colon", () => post("X-A\r\n")],
     ["lines that end with LF alone", () => `GET /health HTTP/1.1\nHost: gateway\n\n`],
@@ -102,6 +97,16 @@ describe("ambiguous HTTP message lengths", () => {
   });
 });
 
+it("ends the connection after an HTTP/1.0 request with a transfer coding", async () => {
+  const chunks = `${ECHO.length.toString(16)}\r\n${ECHO}\r\n0\r\n\r\n`;
+  const old = post("Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", chunks).replace(
+    "/1.1",
+    "/1.0",
+  );
+  const answer = only(await send(old + get("/health")));
+  expect(answer.headers["connection"]).toBe("close");
+});
+
 describe("HTTP bodies that differ from their announcement", () => {
   it("refuses half a body that ends, and does nothing", async () => {
     const half = sized(PAID).slice(0, -10);
@@ -111,9 +116,7 @@ describe("HTTP bodies that differ from their announcement", () => {
   });
 
   it("refuses half a chunk that ends, and does nothing", async () => {
-    const answer = only(
-      await sendAll({ pieces: [post("Transfer-Encoding: chunked\r\n", "ff\r\nabc")], end: true }),
-    );
+    const answer = only(await sendAll({ pieces: [chunked("ff\r\nabc")], end: true }));
     expectRefused(asText(answer));
   });
 
@@ -133,7 +136,7 @@ describe("HTTP bodies that differ from their announcement", () => {
     const chunks =
       `5;a=b\r\n${ECHO.slice(0, 5)}\r\n${(ECHO.length - 5).toString(16)}\r\n${ECHO.slice(5)}\r\n` +
       "0\r\nX-Payment: trailer\r\n\r\n";
-    const answer = only(await send(post("Transfer-Encoding: chunked\r\n", chunks)));
+    const answer = only(await send(chunked(chunks)));
     expect(answer.status).toBe(200);
   });
 
@@ -149,7 +152,7 @@ describe("HTTP bodies that differ from their announcement", () => {
   it("returns 413 for an oversized body, with and without Content-Length, and closes the connection", async () => {
     for (const request of [
       post("Content-Length: 9999999999\r\n"),
-      post("Transfer-Encoding: chunked\r\n", `200000\r\n${"x".repeat(0x200000)}\r\n0\r\n\r\n`),
+      chunked(`200000\r\n${"x".repeat(0x200000)}\r\n0\r\n\r\n`),
     ]) {
       const [answer] = await send(request);
       expect(answer?.status).toBe(413);

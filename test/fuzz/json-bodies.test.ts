@@ -1,18 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startWorld, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { type Agent } from "../support/world.ts";
 import { expectRefused, expectWellBehaved, type TextAnswer } from "./well-behaved.ts";
 
 /** Invalid bodies at both paths are refused with 4xx before anything happens. */
 
 const PATHS = ["/v1/mcp/tools/call", "/mcp"] as const;
 
-let world: World;
+const world = useWorld();
 let agent: Agent;
 
-beforeAll(async () => {
-  world = await startWorld();
-  agent = await world.agent({ balance: 1_000_000n });
-});
+beforeAll(async () => void (agent = await world.agent({ balance: 1_000_000n })));
 afterEach(async () => {
   expect((await fetch(`${world.gateway.baseUrl}/health`)).status).toBe(200);
 });
@@ -20,8 +18,6 @@ afterAll(async () => {
   const balance = (await world.call(agent, "get_status", {})).body.result.balance_usdc;
   expect(balance).toBe("1.000000");
   expect((await world.get(agent, "/runs")).body.items).toEqual([]);
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 async function send(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<TextAnswer> {
@@ -169,7 +165,7 @@ describe("MCP's tools/call", () => {
     const bad = [
       objects(65),
       objects(5_000),
-      objects(100_000),
+      objects(10_000),
       '{"model":"\\ud800"}',
       '{"model":"\\u0000"}',
       '{"parameters_b":1e400}',
@@ -185,8 +181,8 @@ describe("MCP's tools/call", () => {
 
   it("accepts nesting and unusual characters everywhere else", async () => {
     const bodies = [
-      `{"jsonrpc":"2.0","id":1,"method":"ping","params":${objects(100_000)}}`,
-      `{"jsonrpc":"2.0","id":${lists(100_000)},"method":"ping"}`,
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":${objects(10_000)}}`,
+      `{"jsonrpc":"2.0","id":${lists(30_000)},"method":"ping"}`,
       `{"jsonrpc":"2.0","id":1,"method":"\\ud800"}`,
       `{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}`,
       `{"jsonrpc":"2.0","id":1e400,"method":"ping"}`,

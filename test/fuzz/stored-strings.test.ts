@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { base58 } from "@scure/base";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { COMPLETION, json, modelServer, type ModelServer } from "../inference/model-server.ts";
-import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 
 /**
@@ -28,25 +29,19 @@ const ODD = [
   "𝟘 e\u0301 ﷽",
 ];
 
-let world: World;
 let model: ModelServer;
-/** The model's answer. */
 let content = "";
 
-beforeAll(async () => {
+const world = useWorld(async () => {
   model = await modelServer((response, request) => {
     if (request.url?.endsWith("/models"))
       return json(response, 200, { object: "list", data: [{ id: "small", object: "model" }] });
     const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
     return json(response, 200, { ...COMPLETION, choices });
   });
-  world = await startWorld({ INFERENCE_BASE_URL: model.baseUrl });
+  return { INFERENCE_BASE_URL: model.baseUrl };
 });
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
-  await model[Symbol.asyncDispose]();
-});
+afterAll(() => model[Symbol.asyncDispose]());
 
 const chat = (text: string) => ({
   model: "small",

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { ERRORS } from "../../src/domain/core/errors.ts";
 
-/** An answer with its body as text. */
 export interface TextAnswer {
   status: number;
   headers: { get(name: string): string | null | undefined };

@@ -4,7 +4,7 @@ import path from "node:path";
 import { Keypair } from "@solana/web3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConfigError } from "../../src/config/config.ts";
-import { checkFeePayer, openSponsor } from "../../src/gateway/fee-payer.ts";
+import { checkFeePayer, openSponsor } from "../../src/gateway/relay.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import { SolanaRpc } from "../../src/solana/rpc/rpc.ts";
 import { systemClock } from "../../src/system.ts";
@@ -44,7 +44,6 @@ const configOf = (file: string | undefined, owner = treasury) => ({
 const check = (file: string | undefined, owner = treasury) =>
   checkFeePayer(configOf(file, owner), rpc, AbortSignal.timeout(60_000));
 
-/** Creates a fee payer with this balance. */
 function funded(lamports: bigint): { address: string; bytes: number[] } {
   const wallet = chain.controls.createWallet({ lamports });
   return { address: wallet.publicKey.toBase58(), bytes: [...wallet.secretKey] };

@@ -18,6 +18,8 @@ const RARE = [
   "@solana/wallet-standard-util",
   "@solana/web3.js",
   "openai",
+  "@opentelemetry/core",
+  "@opentelemetry/sdk-trace",
   "@kubernetes/client-node",
   "@modelcontextprotocol/client",
   "@apidevtools/swagger-parser",

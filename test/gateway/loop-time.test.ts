@@ -1,10 +1,9 @@
-import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { DatabaseUnavailableError } from "../../src/postgres/database/database-errors.ts";
 import { withRetry } from "../../src/postgres/database/retry.ts";
 import { LoopTimer, loopTime } from "../../src/loop-time.ts";
 
-/** Blocks the event loop. */
 function stall(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -29,7 +28,7 @@ it("fires on time, later when refreshed, and never when cleared", async () => {
   ];
   const [, later] = [new LoopTimer(60, plain), new LoopTimer(60, refreshed)];
   new LoopTimer(60, cleared).clear();
-  await sleep(40);
+  await new Promise<void>((resolve) => void new LoopTimer(40, resolve));
   later.refresh();
   await expect.poll(() => refreshed.mock.calls.length).toBe(1);
   // Timers count whole milliseconds.

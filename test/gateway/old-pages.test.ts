@@ -1,18 +1,19 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { createLogger } from "../../src/log.ts";
 import { migrate } from "../../src/postgres/database/migrate.ts";
-import { useLedger } from "../bench/growth-ledger.ts";
+import { useLedger } from "../bench/grown-ledger.ts";
 import { fillLedger } from "../postgres/large-ledger.ts";
 import { query } from "../support/database-server.ts";
 import { startServerPair, type ServerPair } from "../support/standby.ts";
+import { until } from "../support/until.ts";
 import { request, startGround, type Ground } from "../support/world.ts";
 
 /** Pages of the API that are old enough to be complete on a standby. */
 
 const [TRANSFERS, ACCOUNTS, PAGE] = [800, 2, 100];
-const lines: unknown[] = [];
+const lines: { event?: unknown }[] = [];
 
 let pair: ServerPair;
 let ground: Ground;
@@ -28,7 +29,7 @@ beforeAll(async () => {
   ground = await startGround({ DATABASE_READ_URL: pair.standby.url }, url);
   const log = { ...createLogger("silent", { secrets: [] }), info: (line: object) => void lines.push(line) };
   gateway = await startGateway(requireServeConfig(readConfig(ground.settings)), log);
-  await vi.waitFor(() => expect(lines).toContainEqual({ event: "standby_used" }), { timeout: 60_000 });
+  await until(() => lines.some((line) => line.event === "standby_used"));
 });
 afterAll(async () => {
   await gateway.close();

@@ -20,7 +20,6 @@ export type PaidCall = (world: World, agent: Agent, headers?: Record<string, str
 
 const connect = (baseUrl: string): Transport => createConnectTransport({ baseUrl, httpVersion: "1.1" });
 
-/** Paid calls by transport, as requests name it. */
 export const PAID_CALLS: Readonly<Record<string, PaidCall>> = {
   http: (world, agent, headers) => world.post(agent, "/v1/mcp/tools/call", CALL, headers),
   mcp: (world, agent, headers = {}) => {
@@ -40,7 +39,6 @@ export const PAID_CALLS: Readonly<Record<string, PaidCall>> = {
   openai: (world, agent, headers) => world.post(agent, "/openai/v1/chat/completions", CHAT, headers),
 };
 
-/** A world with a model server. */
 export interface PaidWorld extends World {
   readonly model: ModelServer;
 }

@@ -20,7 +20,6 @@ beforeEach(() => {
 });
 afterAll(() => world.close());
 
-/** The lines of calls. */
 const requests = () => lines.filter(({ tool }) => tool !== undefined);
 
 it.each(Object.entries(PAID_CALLS))("logs one line of a paid call over %s", async (transport, call) => {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import { tmpdir } from "node:os";
@@ -9,9 +8,10 @@ import { text } from "node:stream/consumers";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openSponsor } from "../../src/gateway/fee-payer.ts";
+import { openSponsor } from "../../src/gateway/relay.ts";
 import { ExternalSigner } from "../../src/payments/gasless/index.ts";
 import { selfSigned } from "../tools/custom/grpc/certificate.ts";
+import { listen } from "../support/servers.ts";
 
 /** An external signer of the fee payer behind TLS, with a certificate of an authority of its own. */
 
@@ -39,9 +39,7 @@ describe("an external signer over HTTPS", () => {
     server = createServer({ key, cert: certificate }, (request, response) => {
       void answerTo(request).then((answer) => response.end(JSON.stringify(answer)));
     });
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const address = server.address();
-    url = `https://localhost:${typeof address === "object" && address ? address.port : 0}/fee-payer`;
+    url = `https://localhost:${await listen(server)}/fee-payer`;
   });
   afterAll(() => {
     server.close();

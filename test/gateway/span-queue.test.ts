@@ -1,22 +1,27 @@
 import { expect, it } from "vitest";
-import { systemRandom } from "../../src/system.ts";
 import { openTracing } from "../../src/tracing/index.ts";
 import { modelServer } from "../inference/model-server.ts";
 import { spansIn } from "./received-spans.ts";
 
 const SPANS = 5_000;
+/** Limit of an export, and of a batch. Closing does not wait for it. */
+const EXPORT_MS = 600_000;
 
 it("keeps a bounded number of spans for a collector that never answers, and ends within seconds", async () => {
   await using collector = await modelServer(() => {});
   const counted: Record<string, number> = {};
-  const tracing = openTracing({
+  const tracing = await openTracing({
     url: `${collector.baseUrl}/traces`,
+    protocol: "http/json",
     headers: {},
-    timeoutMs: 60_000,
+    batches: {
+      ...{ scheduledDelayMillis: 500, exportTimeoutMillis: EXPORT_MS },
+      ...{ maxQueueSize: 2_048, maxExportBatchSize: 512 },
+    },
+    timeoutMs: EXPORT_MS,
     sampler: "always_on",
     ratio: 1,
     resource: {},
-    random: systemRandom,
     metrics: {
       count(name, by = 1, { reason = "" } = {}) {
         const key = `${name} ${reason}`.trim();
@@ -30,7 +35,7 @@ it("keeps a bounded number of spans for a collector that never answers, and ends
   await expect.poll(() => spansIn(collector.received).length).toBe(512);
   const from = performance.now();
   await tracing.close();
-  expect(performance.now() - from).toBeLessThan(10_000);
+  expect(performance.now() - from).toBeLessThan(EXPORT_MS);
   expect(counted).toEqual({
     "toolgate_spans_lost_total queue": SPANS - 512 - 2_048,
     "toolgate_spans_lost_total export": 512 + 2_048,

@@ -3,7 +3,6 @@ import { buildOddTypes } from "../tools/custom/grpc/odd-types.ts";
 import { startOddServer } from "../tools/custom/grpc/odd-server.ts";
 import { startOfficialServer } from "../tools/custom/mcp/servers.ts";
 
-/** Servers of custom tools over every protocol. */
 export interface TracedBackends {
   /** Custom tools of the configuration file, named as their protocols. */
   readonly tools: readonly object[];

@@ -29,6 +29,7 @@ beforeAll(async () => {
       OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test%20lab",
       LOG_FREE_REQUESTS: "1",
       METRICS_PORT: "0",
+      TRUSTED_PROXY_HOPS: "1",
     },
     log,
     backends.tools,
@@ -192,14 +193,15 @@ describe("the trace of a call", () => {
 });
 
 describe("a collector", () => {
-  it.concurrent.each<[string, (response: ServerResponse) => unknown]>([
+  it.concurrent.for<[string, (response: ServerResponse) => unknown]>([
     ["that refuses connections", () => {}],
     ["that answers 503", (response) => json(response, 503, {})],
     ["that never answers", () => {}],
-  ])("%s delays no call, and its lost spans are counted", async (kind, answer) => {
+  ])("%s delays no call, and its lost spans are counted", async ([kind, answer], { expect }) => {
     const down = await modelServer(answer);
     if (kind.includes("refuses")) await down[Symbol.asyncDispose]();
     const gateway = await world.startAnother({
+      TRUSTED_PROXY_HOPS: "0",
       OTEL_EXPORTER_OTLP_ENDPOINT: down.baseUrl.replace(/v1$/, ""),
       OTEL_EXPORTER_OTLP_TIMEOUT: "1500",
       METRICS_PORT: "0",
@@ -207,7 +209,11 @@ describe("a collector", () => {
     const lost = () => figureOf(gateway.metricsAddress, "toolgate_spans_lost_total", '{reason="export"}');
     const init = { method: "POST", body: JSON.stringify(CALL) };
     for (let call = 0; call < 3; call++)
-      expect((await request(gateway, agent, "/v1/mcp/tools/call", init)).status).toBe(200);
+      expect((await request(gateway, agent, "/v1/mcp/tools/call", init, { traceparent })).status).toBe(200);
+    // Without a proxy to trust, no caller names a trace.
+    const traces = lines.flatMap((line) => line["trace_id"] ?? []);
+    expect(traces).not.toEqual([]);
+    expect(traces).not.toContain(PARENT.trace);
     await expect.poll(lost, { timeout: 90_000 }).toBeGreaterThanOrEqual(3);
     expect(await figureOf(gateway.metricsAddress, "toolgate_spans_exported_total")).toBe(0);
     if (!kind.includes("refuses")) await down[Symbol.asyncDispose]();

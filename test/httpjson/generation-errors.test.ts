@@ -238,9 +238,7 @@ beforeAll(() => {
   execFileSync(
     path.join(root, "node_modules/.bin/buf"),
     ["build", folder, "--as-file-descriptor-set", "-o", image],
-    {
-      stdio: ["ignore", "ignore", "pipe"],
-    },
+    { stdio: ["ignore", "ignore", "pipe"] },
   );
   files = fromBinary(FileDescriptorSetSchema, readFileSync(image)).file;
 });

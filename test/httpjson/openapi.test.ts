@@ -9,8 +9,7 @@ import { CodeGeneratorRequestSchema, FileDescriptorSetSchema } from "@bufbuild/p
 import type { Plugin } from "@bufbuild/protoplugin";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiError } from "#httpjson/openapi/catalogue.ts";
-import { errorTable } from "#httpjson/openapi/error-table.ts";
-import { openApiPlugin } from "#httpjson/openapi/plugin.ts";
+import { errorTable, openApiPlugin } from "#httpjson/openapi/plugin.ts";
 import { referencePlugin } from "#httpjson/reference/plugin.ts";
 
 // The OpenAPI document and reference pages of an API with all features. All protos are compiled in one run of
@@ -159,9 +158,7 @@ beforeAll(() => {
   execFileSync(
     path.join(root, "node_modules/.bin/buf"),
     ["build", folder, "--as-file-descriptor-set", "-o", image],
-    {
-      stdio: ["ignore", "ignore", "pipe"],
-    },
+    { stdio: ["ignore", "ignore", "pipe"] },
   );
   files = fromBinary(FileDescriptorSetSchema, readFileSync(image)).file;
 });
@@ -326,14 +323,16 @@ describe("the reference pages", () => {
     const pages = generate(referencePlugin, "shelves");
     expect([...pages.keys()]).toEqual(["shelves.md", "types.md", "README.md"]);
     const page = pages.get("shelves.md") ?? "";
+    expect(page).toContain("`GET /{name=shelves/*/books/*}:read`; fields are query parameters.");
     expect(page).toContain(
-      "| HTTP/JSON | `GET /{name=shelves/*/books/*}:read`; fields are query parameters |",
+      "- `pages` int32[]; required; 1 to 9 items; no two alike; each: above 0, below 99",
     );
-    expect(page).toContain(
-      "| `pages` | list of int32 | required; 1 to 9 items; no two alike; each: above 0, below 99 |",
+    expect(page).toContain("No API key is read. Errors: `GONE` (410).");
+    expect(pages.get("types.md")).toContain("- 1 `KIND_FICTION` (`fiction`): Made up.");
+    const index = pages.get("README.md") ?? "";
+    expect(index).toContain("| [Shelves](shelves.md) | Keeps books |");
+    expect(index).toContain(
+      "Errors of each route: `BAD`; of each that reads an API key: `WHO`; of each with a body: `LARGE`.",
     );
-    expect(page).toContain("| 410 | `GONE` | No more. |");
-    expect(pages.get("types.md")).toContain("| `KIND_FICTION` | `fiction` | 1 | Made up. |");
-    expect(pages.get("README.md")).toContain("| [Shelves](shelves.md) | Keeps books |");
   });
 });

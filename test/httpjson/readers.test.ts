@@ -3,7 +3,6 @@ import { JsonFieldError } from "#httpjson/runtime/index.ts";
 import { kindsFromJson, kindsToJson } from "./gen/own/kinds_http.ts";
 import { bookFromJson } from "./gen/own/library_http.ts";
 
-/** The message of the refusal, `path: problem`. */
 function refusal(json: unknown): string {
   try {
     kindsFromJson(json);

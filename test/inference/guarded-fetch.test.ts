@@ -42,7 +42,6 @@ function named(baseUrl: string): string {
   return baseUrl.replace("127.0.0.1", "models.example");
 }
 
-/** The chain of causes, outermost first. */
 function causes(error: unknown): unknown[] {
   return error instanceof Error ? [error, ...causes(error.cause)] : [];
 }
@@ -64,10 +63,7 @@ describe("connections to upstreams", () => {
       );
       await expect(
         new Upstream(settingsFor(server.baseUrl)).complete(request, options),
-      ).rejects.toMatchObject({
-        code: "TOOL_FAILED",
-        message: expect.stringContaining(`HTTP ${status}`),
-      });
+      ).rejects.toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining(`HTTP ${status}`) });
       expect(server.received).toHaveLength(1);
     }
     expect(thief.received).toEqual([]);

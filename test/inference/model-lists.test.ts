@@ -6,7 +6,6 @@ import { UpstreamModels } from "../../src/inference/upstream-models.ts";
 import { COMPLETION, json, modelServer } from "./model-server.ts";
 import { settingsFor, SHOP, TERMS } from "./upstream-settings.ts";
 
-/** Returns the offers for a server with these responses, by path. */
 async function offersFor(answers: Record<string, unknown>, settings: Partial<UpstreamSettings>) {
   await using server = await modelServer((response, { url = "" }) =>
     json(response, answers[url] === undefined ? 404 : 200, answers[url] ?? {}),
@@ -230,9 +229,7 @@ describe("models of all upstreams", () => {
     expect(shop.models).toEqual([{ id: "a", ...TERMS }]);
     await expect(
       shop.complete({ model: "a", ...request }, { signal, accountId: "acct_1", idempotencyKey: undefined }),
-    ).rejects.toMatchObject({
-      code: "TOOL_FAILED",
-    });
+    ).rejects.toMatchObject({ code: "TOOL_FAILED" });
     expect(one.received.map(({ method }) => method)).toEqual(["GET", "POST"]);
     await shop.close();
   });

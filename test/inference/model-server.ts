@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { closeServer, listen } from "../support/servers.ts";
 
 export interface Received {
   readonly method: string | undefined;
@@ -8,7 +9,6 @@ export interface Received {
   readonly body: string;
 }
 
-/** A local HTTP server with scripted behaviour. */
 export interface ModelServer extends AsyncDisposable {
   readonly baseUrl: string;
   readonly received: Received[];
@@ -28,20 +28,8 @@ export async function modelServer(
     answer(response, request);
   }
   const server = createServer((request, response) => void receive(request, response));
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      resolve(typeof address === "object" && address ? address.port : 0);
-    });
-  });
-  return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    received,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
+  return { baseUrl, received, [Symbol.asyncDispose]: () => closeServer(server) };
 }
 
 export function json(

@@ -102,7 +102,9 @@ describe("answers of a model server", () => {
     ["too-long", "x".repeat(2 * 1024 * 1024), "length"],
     ["counted-then-cut", "Fo", "connection_lost"],
   ])("delivers a partial answer with its finish reason: %s", async (model, content, finishReason) => {
-    await expect(ask(model, { timeoutMs: 1_000 })).resolves.toMatchObject({ content, finishReason });
+    // A busy machine takes longer for what has an end.
+    const timeoutMs = finishReason === "timeout" ? 1_000 : 600_000;
+    await expect(ask(model, { timeoutMs })).resolves.toMatchObject({ content, finishReason });
   });
 
   it("withholds an answer that a time limit cuts inside the key", async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EventDecoder } from "../../src/inference/server-sent-events.ts";
+import { EventDecoder } from "../../src/inference/read-response.ts";
 
-/** Decodes these chunks. */
 function decoded(...pieces: readonly Uint8Array[]): string[] {
   const decoder = new EventDecoder();
   return [...pieces.flatMap((bytes) => [...decoder.decode(bytes)]), ...decoder.end()];

@@ -1,10 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { watch } from "../contract/mcp-client.ts";
-import { request, startWorld, type Agent, type Answer, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { request, type Agent, type Answer } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { json, modelServer, type ModelServer } from "./model-server.ts";
 import { startOddServer, type OddServer } from "./odd-server/start.ts";
@@ -68,10 +69,9 @@ let server: OddServer;
 let lists: ModelServer;
 /** Response of the upstream without a table. */
 let listed = 500;
-let world: World;
 let agent: Agent;
 
-beforeAll(async () => {
+const world = useWorld(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-inference-"));
   server = await startOddServer();
   lists = await modelServer((response) =>
@@ -79,7 +79,7 @@ beforeAll(async () => {
   );
   const first = {
     name: "first",
-    api_key_env: "FIRST_KEY",
+    api_key_env: "TOOL_FIRST_KEY",
     stall_timeout_ms: 200,
     models: [
       ...FIRST.map((id) => ({ id, ...TERMS, ...(id === "usage-detailed" && DETAILED) })),
@@ -93,15 +93,12 @@ beforeAll(async () => {
     models: ENDINGS.map(([behaviour]) => ({ id: `ends-${behaviour}`, upstream_model: behaviour, ...TERMS })),
   };
   const second = { name: "second", models: [{ id: "pair", upstream_model: "good", ...TERMS }] };
-  world = await startWorld(await settings("shop.json", { upstreams: [first, second, endings] }));
+  return settings("shop.json", { upstreams: [first, second, endings] });
 });
 afterAll(async () => {
-  const violations = await world.violations();
-  await world.close();
   await server.close();
   await lists[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
-  expect(violations).toEqual([]);
 });
 beforeEach(async () => {
   agent = await world.agent({ balance: BALANCE });
@@ -111,7 +108,7 @@ beforeEach(async () => {
 async function settings(name: string, inference: object): Promise<Record<string, string>> {
   const file = path.join(folder, name);
   await writeFile(file, JSON.stringify({ inference }));
-  return { TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: server.baseUrl, FIRST_KEY: KEY };
+  return { TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: server.baseUrl, TOOL_FIRST_KEY: KEY };
 }
 
 const params = (model: string) => ({ model, max_tokens: 100, messages: [{ role: "user", content: "2+2?" }] });

@@ -25,7 +25,6 @@ beforeEach(() => {
   count++;
 });
 
-/** Unique names per test. */
 const name = (upstream: string) => `${upstream}-${count}`;
 
 async function shopOf(
@@ -272,7 +271,14 @@ describe("an upstream without a table", () => {
       await chatModels.close();
     }
     const asked = lists.received.length;
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    // Another one asks as often, until the closed one would have asked again.
+    await using others = await modelServer((response) => json(response, 200, { data: [] }));
+    const another = await UpstreamModels.open(
+      [settingsFor(others.baseUrl, { models: undefined, refreshMs: 50 })],
+      SHOP,
+    );
+    await expect.poll(() => others.received.length).toBeGreaterThan(4);
+    await another.close();
     expect(lists.received.length, "asks no more once it is closed").toBeLessThanOrEqual(asked + 1);
   });
 

@@ -1,6 +1,6 @@
 import { createLogger } from "../../src/log.ts";
 import { systemClock } from "../../src/system.ts";
-import { parseTokenRate } from "../../src/domain/tools/token-rate.ts";
+import { parseTokenRate } from "../../src/domain/tools/chat.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 
 export const TERMS = {

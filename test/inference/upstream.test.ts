@@ -13,7 +13,6 @@ const request: ChatRequest = {
 };
 const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: "run_1" };
 
-/** Returns the caller's error for this response. */
 async function failureOf(
   answer: Parameters<typeof modelServer>[0],
   timeoutMs = 5_000,
@@ -150,16 +149,6 @@ describe("a failing model server", () => {
     expect(error).toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: seconds });
   });
 
-  it("reports HTML instead of JSON as unreadable", async () => {
-    const error = await failureOf((response) =>
-      response.writeHead(200, { "Content-Type": "text/html" }).end("<html>proxy login</html>"),
-    );
-    expect(error).toMatchObject({
-      code: "TOOL_FAILED",
-      message: expect.stringContaining("could not be read"),
-    });
-  });
-
   it.each([
     ["no JSON", "{not json"],
     ["half of it", JSON.stringify(COMPLETION).slice(0, 60)],
@@ -174,14 +163,6 @@ describe("a failing model server", () => {
     expect(error).toMatchObject({
       code: "TOOL_FAILED",
       message: "inference: the model server's answer could not be read; nothing was charged",
-    });
-  });
-
-  it("times out when the server sends nothing", async () => {
-    const error = await failureOf(() => {}, 150);
-    expect(error).toMatchObject({
-      code: "TOOL_FAILED",
-      message: expect.stringContaining("did not answer within 0.15 s"),
     });
   });
 
@@ -202,27 +183,6 @@ describe("a failing model server", () => {
     expect(error).toMatchObject({
       code: "TOOL_FAILED",
       message: expect.stringContaining("connection to the model server broke"),
-    });
-  });
-
-  it("reports a broken connection when the server closes inside its answer", async () => {
-    const error = await failureOf((response) => {
-      response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "1000" });
-      response.write('{"choices":', () => response.destroy());
-    });
-    expect(error).toMatchObject({
-      code: "TOOL_FAILED",
-      message: expect.stringContaining("the connection to the model server broke"),
-    });
-  });
-
-  it("reports a server that does not listen as unreachable", async () => {
-    const server = await modelServer(() => {});
-    await server[Symbol.asyncDispose]();
-    const error = await failure(new Upstream(settingsFor(server.baseUrl)).complete(request, options));
-    expect(error).toMatchObject({
-      code: "TOOL_FAILED",
-      message: expect.stringContaining("cannot be reached"),
     });
   });
 

@@ -1,7 +1,30 @@
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import { parseUsdc } from "../../src/domain/core/money.ts";
-import { memoOf, request, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
+import {
+  memoOf,
+  request,
+  startGround,
+  xPayment,
+  type Agent,
+  type Answer,
+  type Ground,
+} from "../support/world.ts";
 import { runToolgateHere } from "../cli/toolgate.ts";
+import { Instances } from "./process.ts";
+
+/** Database, chain and processes of one file of tests. After the tests, audits the ledger and ends all. */
+export async function openGround(...options: Parameters<typeof startGround>) {
+  const [ground, instances] = [await startGround(...options), new Instances()];
+  afterAll(async () => {
+    try {
+      await expectCleanAudit(ground.settings);
+    } finally {
+      await instances.close();
+      await ground.close();
+    }
+  });
+  return { ground, instances };
+}
 
 /** An instance to call. */
 export type Target = { readonly baseUrl: string };
@@ -63,7 +86,7 @@ export async function expectAccount(
 }
 
 /** Asserts that the `audit` command finds nothing and exits with 0. */
-export async function expectCleanAudit(settings: Record<string, string>): Promise<void> {
+async function expectCleanAudit(settings: Record<string, string>): Promise<void> {
   const { code, stdout, stderr, rows } = await runToolgateHere(settings, ["audit", "--json"]);
   expect(code, stdout + stderr).toBe(0);
   expect(rows.length).toBeGreaterThan(15);

@@ -1,18 +1,13 @@
 import { z } from "zod";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ServerResponse } from "node:http";
 import type { NewConfigVersion } from "../../src/app/operations/config-versions.ts";
 import { parseDocument } from "../../src/config/document.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { query } from "../support/database-server.ts";
-import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
-import {
-  json,
-  openapi,
-  operation,
-  startThirdParty,
-  type ThirdParty,
-} from "../tools/custom/http/third-party.ts";
+import { memoOf, request, startWorld, xPayment, type Agent } from "../support/world.ts";
+import { json, openapi, operation, startThirdParty } from "../tools/custom/http/third-party.ts";
+import { closing } from "../support/postgres.ts";
 
 /** So rarely that the switches of these tests are made by notifications. */
 const NO_POLL = { CONFIG_POLL_MS: "600000" };
@@ -25,21 +20,10 @@ const verbose = z.object({
   checks: z.object({ config: z.object({ version: z.number(), newest: z.number() }) }),
 });
 
-let world: World;
-let another: Gateway;
-let party: ThirdParty;
-let agent: Agent;
-
-beforeAll(async () => {
-  party = await startThirdParty();
-  world = await startWorld(NO_POLL);
-  another = await world.startAnother();
-  agent = await world.agent({ balance: 10_000_000n });
-});
-afterAll(async () => {
-  await world.close();
-  await party.close();
-});
+const party = closing(await startThirdParty());
+const world = closing(await startWorld(NO_POLL));
+const another = await world.startAnother();
+const agent = await world.agent({ balance: 10_000_000n });
 
 /** A document with a tool `note` at this price; its OpenAPI document is stored with it. */
 function documentOf(microUsd: number, entry: object = {}): string {
@@ -163,7 +147,7 @@ describe("a change of the configuration in force", () => {
 
   it("is not made by an instance that cannot use the version; it is ready with the one before", async () => {
     const before = await switchTo(documentOf(100));
-    const newest = await apply(documentOf(200, { headers_env: { "X-Key": "NEVER_SET" } }));
+    const newest = await apply(documentOf(200, { headers_env: { "X-Key": "TOOL_NEVER_SET" } }));
     await expect.poll(() => inUse(another), OFTEN).toEqual({ version: before, newest });
     expect(await callNote(another)).toBe(200);
     await switchTo(documentOf(300));
@@ -204,11 +188,6 @@ describe("a change of the configuration in force", () => {
 });
 
 describe("a notification", () => {
-  it("switches an instance that never polls", async () => {
-    const version = await apply(documentOf(70));
-    await expect.poll(async () => (await inUse(another)).version, OFTEN).toBe(version);
-  });
-
   it("is not needed by an instance that starts afterwards", async () => {
     const version = await apply(documentOf(71));
     const later = await world.startAnother();
@@ -264,5 +243,32 @@ describe("a switch", () => {
       await Promise.all(callers);
     }
     await switchTo(documentOf(100));
+  });
+});
+
+it("allows an account's burst with all its keys on two instances, and names the limit", async () => {
+  const { accountId } = await world.agent({ ratePerMinute: 60, burst: 10 });
+  await world.postgres.accounts.setTier(accountId, { accountRatePerMinute: 30, accountBurst: 15 });
+  const newKey = () => world.postgres.apiKeys.create({ accountId, name: "", scopes: [] });
+  const keys = await Promise.all(Array.from({ length: 12 }, newKey));
+  const began = performance.now();
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => {
+      const holder = { ...agent, apiKey: keys[n % 12]!.secret };
+      return request(n % 2 === 0 ? world.gateway : another, holder, "/v1/mcp/tools/call", ECHO);
+    }),
+  );
+  // A token returns every two seconds.
+  const refilled = Math.ceil((performance.now() - began) / 2_000);
+  const { 200: passed = [], 429: refused = [] } = Object.groupBy(answers, ({ status }) => status);
+  expect(passed.length).toBeGreaterThanOrEqual(15);
+  expect(passed.length).toBeLessThanOrEqual(15 + refilled);
+  expect(refused).toHaveLength(60 - passed.length);
+  expect(passed[0]?.headers.get("x-ratelimit-limit")).toBe("60");
+  expect(refused[0]?.headers.get("x-ratelimit-limit")).toBe("30");
+  expect(refused[0]?.body).toMatchObject({
+    code: "RATE_LIMITED",
+    message: expect.stringMatching(/^too many requests with all API keys of the account together \(30 per/),
+    retry_after_seconds: expect.any(Number),
   });
 });

@@ -1,35 +1,20 @@
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { depositMemo } from "../../src/domain/payments/memo.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { query } from "../support/database-server.ts";
-import { startGround, type Agent, type Ground } from "../support/world.ts";
-import { callAt, expectAccount, expectCleanAudit, PRICE } from "./calls.ts";
-import { Instances } from "./process.ts";
+import { type Agent } from "../support/world.ts";
+import { callAt, expectAccount, PRICE, openGround } from "./calls.ts";
+import { closing } from "../support/postgres.ts";
 
 /** An instance killed while it credits a deposit, and its successors. */
 const AMOUNT = 2_500_000n;
 const soon = { interval: 20 };
-let ground: Ground;
-let settings: Record<string, string>;
-let database: Client;
-const instances = new Instances();
-beforeAll(async () => {
-  ground = await startGround();
-  settings = { ...ground.settings, WATCH_INTERVAL_MS: "100" };
-  database = new Client({ connectionString: ground.database.url });
-  await database.connect();
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await database.end();
-    await instances.close();
-    await ground.close();
-  }
-});
+const { ground, instances } = await openGround();
+const settings = { ...ground.settings, WATCH_INTERVAL_MS: "100" };
+const database = closing(new Client({ connectionString: ground.database.url }));
+await database.connect();
 
 /**
  * Creates a deposit.
@@ -56,14 +41,14 @@ it.each([
   ["and what it asked of the database is undone", "undone"],
 ] as const)("credits a deposit once when the leader is killed while booking it, %s", async (_name, end) => {
   const agent = await ground.agent();
-  const [memo, doomed] = [await begin(agent), await instances.serve(settings)];
+  const [memo, crashing] = [await begin(agent), await instances.serve(settings)];
   await database.query("begin");
   await database.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
   await ground.pay(agent, AMOUNT, memo);
   ground.chain.chain.advance(40);
   await expect.poll(booking, soon).toBeDefined();
-  doomed.signal("SIGKILL");
-  await doomed.ended;
+  crashing.signal("SIGKILL");
+  await crashing.ended;
   if (end === "undone") await database.query("select pg_terminate_backend($1)", [await booking()]);
   await database.query("rollback");
   // Expires its lease.

@@ -1,47 +1,36 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http, { type ServerResponse } from "node:http";
 import http2 from "node:http2";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setInterval } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { freePort } from "../../src/dev/free-port.ts";
+import { expect, it } from "vitest";
+import { restartPort } from "../support/ports.ts";
+import { findHaproxy } from "../../src/dev/haproxy.ts";
 import { json, modelServer } from "../inference/model-server.ts";
-import { request, startGround, type Agent, type Ground } from "../support/world.ts";
+import { request } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
-import { callAt, expectCleanAudit } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
+import { callAt, openGround } from "./calls.ts";
+import { type Instance } from "./process.ts";
 
-const HAPROXY = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy"].find((file) => existsSync(file));
-/** Interval of the proxy's checks, ms: a fifth of DRAIN_MS, as in the shipped files. */
+const HAPROXY = findHaproxy();
+/** Interval of the proxy's checks, ms: more often than in the shipped files, for a busy machine. */
 const CHECK_MS = 300;
 const WORDS = Array.from({ length: 20 }, (_, index) => `w${index} `);
 const SERVING = 1;
 const NOT_SERVING = 2;
 
-let ground: Ground;
-let agent: Agent;
-const instances = new Instances();
-beforeAll(async () => {
-  ground = await startGround();
-  agent = await ground.agent({ balance: 100_000_000n });
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-  }
-});
+const { ground, instances } = await openGround();
+const agent = await ground.agent({ balance: 100_000_000n });
 
 const get = (target: { baseUrl: string }, name: string) =>
   request(target, undefined, name, { method: "GET" });
@@ -60,7 +49,7 @@ it("reports liveness and readiness without a key", async () => {
 });
 
 it("serves calls while it drains, and ends each connection", async () => {
-  const grpcPort = await freePort();
+  const grpcPort = await restartPort();
   const instance = await instances.serve({
     ...ground.settings,
     GRPC_PORT: String(grpcPort),
@@ -88,7 +77,7 @@ it("serves calls while it drains, and ends each connection", async () => {
 });
 
 it("sends GOAWAY on gRPC connections, and cuts a stream that its client keeps open", async () => {
-  const GRPC_PORT = String(await freePort());
+  const GRPC_PORT = String(await restartPort());
   const instance = await instances.serve({ ...ground.settings, GRPC_PORT, SHUTDOWN_GRACE_MS: "200" });
   const session = http2.connect(`http://127.0.0.1:${GRPC_PORT}`);
   session.on("error", () => {});
@@ -133,9 +122,9 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
   if (HAPROXY === undefined) return skip("HAProxy is not installed");
   const folder = mkdtempSync(path.join(tmpdir(), "toolgate-haproxy-"));
   await using model = await modelServer((...exchange) => void streamsWords(...exchange));
-  const settings = { INFERENCE_BASE_URL: model.baseUrl, DRAIN_MS: "1500", TRUSTED_PROXY_HOPS: "1" };
+  const settings = { INFERENCE_BASE_URL: model.baseUrl, DRAIN_MS: "5000", TRUSTED_PROXY_HOPS: "1" };
   const slots = await Promise.all([1, 2, 3].map(() => openSlot(settings)));
-  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const [httpPort, grpcPort] = [await restartPort(), await restartPort()];
   const proxy = await startProxy(HAPROXY, folder, slots, { httpPort, grpcPort });
   const target = { baseUrl: `http://127.0.0.1:${httpPort}` };
   const grpc = grpcClient(`127.0.0.1:${grpcPort}`);
@@ -144,10 +133,10 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
   const count = (name: string) => answers.set(name, (answers.get(name) ?? 0) + 1);
   const loading = { stopped: false };
   const repeat = async (name: string, send: () => Promise<unknown>) => {
-    while (!loading.stopped) {
+    for await (const _ of setInterval(20)) {
+      if (loading.stopped) return;
       const outcome = await send().catch((error: unknown) => String(error));
       count(`${name} ${String(outcome)}`);
-      await sleep(20);
     }
   };
   try {
@@ -166,8 +155,7 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
       expect(await slot.instance.ended).toBe(0);
       slot.instance = await instances.serve(settingsOf(slot, settings));
       await expect.poll(() => get(slot.instance, "/readyz").then(({ status }) => status)).toBe(200);
-      // Several checks of the proxy.
-      await sleep(5 * CHECK_MS);
+      await expect.poll(() => proxy.statuses()).toEqual(Array<string>(6).fill("UP"));
     }
     loading.stopped = true;
     await Promise.all(callers);
@@ -191,8 +179,14 @@ function settingsOf(
 }
 
 async function openSlot(more: Record<string, string>): Promise<Slot> {
-  const ports = { PORT: String(await freePort()), GRPC_PORT: String(await freePort()) };
+  const ports = { PORT: String(await restartPort()), GRPC_PORT: String(await restartPort()) };
   return { ...ports, instance: await instances.serve(settingsOf(ports, more)) };
+}
+
+interface Proxy {
+  /** Of all servers: "UP" when the last check succeeded. */
+  statuses(): Promise<(string | undefined)[]>;
+  stop(): Promise<unknown>;
 }
 
 /** Starts HAProxy with the configuration in deploy/, on other ports. */
@@ -201,7 +195,7 @@ async function startProxy(
   folder: string,
   slots: readonly Slot[],
   { httpPort, grpcPort }: { httpPort: number; grpcPort: number },
-): Promise<{ stop(): Promise<unknown> }> {
+): Promise<Proxy> {
   const ports = new Map([
     ["8080", String(httpPort)],
     ["9090", String(grpcPort)],
@@ -211,10 +205,10 @@ async function startProxy(
     ]),
   ]);
   const shipped = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
-  const file = path.join(folder, "haproxy.cfg");
+  const [file, control] = [path.join(folder, "haproxy.cfg"), path.join(folder, "control")];
   writeFileSync(
     file,
-    withServers(shipped, slots.length).replaceAll(
+    withServers(shipped.replace("global\n", `global\n  stats socket ${control}\n`), slots.length).replaceAll(
       /(127\.0\.0\.1:|check port )(\d+)/g,
       (_, before: string, port: string) => {
         const mapped = ports.get(port);
@@ -226,6 +220,11 @@ async function startProxy(
   const proxy = spawn(program, ["-f", file], { stdio: "ignore" });
   const ended = once(proxy, "exit");
   return {
+    statuses: async () => {
+      const rows = await text(connect(control).end("show stat -1 4 -1\n"));
+      const [head = "", ...servers] = rows.trim().split("\n");
+      return servers.map((row) => row.split(",")[head.split(",").indexOf("status")]);
+    },
     stop: () => {
       proxy.kill();
       return ended;
@@ -233,7 +232,7 @@ async function startProxy(
   };
 }
 
-/** The configuration with a server for each instance, checked as much more often as they drain faster. */
+/** The configuration with a server for each instance, checked more often. */
 function withServers(shipped: string, count: number): string {
   const names = [..."abc"].slice(0, count);
   const lines = (line: string) =>
@@ -260,9 +259,11 @@ async function streamsWords(
   const head = { id: "c1", object: "chat.completion.chunk", created: 1, model: "slow" };
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   const send = (more: object) => response.write(`data: ${JSON.stringify({ ...head, ...more })}\n\n`);
-  for (const content of WORDS) {
+  const words = WORDS.values();
+  for await (const _ of setInterval(100)) {
+    const { value: content, done } = words.next();
+    if (done) break;
     send({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
-    await sleep(100);
   }
   send({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
   send({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });

@@ -1,36 +1,23 @@
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { memoOf, startGround, type Agent, type Ground } from "../support/world.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { memoOf, type Agent } from "../support/world.ts";
 import { figureOf } from "../crediting/fixture.ts";
-import { callAt, expectCleanAudit, PRICE } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
+import { callAt, PRICE, openGround } from "./calls.ts";
+import { type Instance } from "./process.ts";
 
 /** Three instances, of which the treasury leader dies, stalls or stops. */
 const TAKE_OVER_MS = 15_000;
-let ground: Ground;
+const { ground, instances } = await openGround();
+const settings = { ...ground.settings, WATCH_INTERVAL_MS: "250", METRICS_PORT: "0" };
+const running = new Set<Instance>();
 let agent: Agent;
-let running: Set<Instance>;
-let settings: Record<string, string>;
-const instances = new Instances();
-beforeAll(async () => {
-  ground = await startGround();
-  settings = { ...ground.settings, WATCH_INTERVAL_MS: "250", METRICS_PORT: "0" };
-  running = new Set();
-});
+
 beforeEach(async () => {
   while (running.size < 3) running.add(await instances.serve(settings));
   agent = await ground.agent();
 });
 afterEach(async () => {
   expect(await ground.violations()).toEqual([]);
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-  }
 });
 
 async function leaders(among: Iterable<Instance>): Promise<Instance[]> {
@@ -85,10 +72,10 @@ async function expectCreditedOnce(amount: bigint, among: Iterable<Instance>): Pr
 
 describe("the treasury leader of three instances", () => {
   it("is replaced when killed; a deposit made meanwhile is credited once", async () => {
-    const doomed = await leader();
-    const rest = others(doomed);
-    doomed.signal("SIGKILL");
-    running.delete(doomed);
+    const crashing = await leader();
+    const rest = others(crashing);
+    crashing.signal("SIGKILL");
+    running.delete(crashing);
     const since = performance.now();
     await deposit(rest[0] as Instance, 5_000n);
     await leader(rest);

@@ -1,42 +1,28 @@
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uuidOf } from "../../src/domain/core/ids.ts";
-import { memoOf, startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
-import { callAt, expectAccount, expectCleanAudit, payQuote, PRICE } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
-import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
+import { callAt, expectAccount, payQuote, PRICE, openGround } from "./calls.ts";
+import type { Instance } from "./process.ts";
+import { CHAT, slowModel } from "./slow-model.ts";
 
 /**
  * Instances that die after a commit and before they receive its response. Money has moved, but callers got
  * no response. A retry at another instance must return the outcome, once.
  */
 const LEASE_MS = 1_000;
-let ground: Ground;
-let model: SlowModel;
-let settings: Record<string, string>;
-let survivor: Instance;
-let doomed: Instance;
+const model = await slowModel();
+const { ground, instances } = await openGround();
+const quiet = { RUN_LEASE_MS: String(LEASE_MS), WATCH_INTERVAL_MS: "600000" };
+const settings = { ...ground.settings, ...model.settings, ...quiet };
+const survivor = await instances.serve(settings);
+let crashing: Instance;
 let agent: Agent;
-const instances = new Instances();
-beforeAll(async () => {
-  [ground, model] = await Promise.all([startGround(), slowModel()]);
-  const quiet = { RUN_LEASE_MS: String(LEASE_MS), WATCH_INTERVAL_MS: "600000" };
-  settings = { ...ground.settings, ...model.settings, ...quiet };
-  survivor = await instances.serve(settings);
-});
+
 beforeEach(async () => {
-  [doomed, agent] = await Promise.all([instances.serve(settings), ground.agent()]);
+  [crashing, agent] = await Promise.all([instances.serve(settings), ground.agent()]);
 });
 afterEach(() => model.letGo());
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-    await model[Symbol.asyncDispose]();
-  }
-});
 
 const page = () => ({ accountId: agent.accountId, limit: 5, cursor: undefined, status: undefined });
 const runs = async () =>
@@ -45,7 +31,7 @@ const WAITING = `select from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 
 /**
- * Kills the doomed instance at a commit: `lock` ($1 is the account) blocks its statement, is released once
+ * Kills the crashing instance at a commit: `lock` ($1 is the account) blocks its statement, is released once
  * the instance is stopped, and commits before the kill.
  */
 async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<void> {
@@ -63,7 +49,7 @@ async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<v
     );
     const waiting = async () => (await watcher.query(WAITING)).rowCount;
     await expect.poll(waiting, { interval: 10 }).toBe(1);
-    doomed.signal("SIGSTOP");
+    crashing.signal("SIGSTOP");
     await holder.query("rollback");
     await expect.poll(waiting, { interval: 10 }).toBe(0);
     // The waiting statement holds its locks; later reads wait for its end.
@@ -71,8 +57,8 @@ async function dieUnheard(lock: string, call: () => Promise<unknown>): Promise<v
     await watcher.query("select from idempotency where account_id = $1 for update", [
       uuidOf("acct", agent.accountId),
     ]);
-    doomed.signal("SIGKILL");
-    await doomed.ended;
+    crashing.signal("SIGKILL");
+    await crashing.ended;
     expect(await outcome).toBe("lost");
   } finally {
     await Promise.all([holder.end(), watcher.end()]);
@@ -87,10 +73,10 @@ describe("an instance that dies before it receives the database response", () =>
     ["by its proof", (headers: Record<string, string>) => ({ headers })],
     ["by both", (headers: Record<string, string>) => ({ headers, key: "k" })],
   ])("has charged a call, and the retry elsewhere replays it at once %s", async (_name, how) => {
-    const { headers } = await payQuote(ground, doomed, agent, CHAT);
+    const { headers } = await payQuote(ground, crashing, agent, CHAT);
     model.holdBack();
     const asked = model.asked();
-    const answer = callAt(doomed, agent, { ...CHAT, headers, key: "k" });
+    const answer = callAt(crashing, agent, { ...CHAT, headers, key: "k" });
     await expect.poll(() => model.asked()).toBe(asked + 1);
     await dieUnheard("select from idempotency where account_id = $1 for update", () => {
       model.letGo();
@@ -106,9 +92,9 @@ describe("an instance that dies before it receives the database response", () =>
   });
 
   it("has credited an underpayment once, as the retry elsewhere reports", async () => {
-    const { quote } = (await callAt(doomed, agent)).body;
+    const { quote } = (await callAt(crashing, agent)).body;
     const headers = xPayment(await ground.pay(agent, PRICE - 1n, memoOf(quote)), quote.quote_id);
-    await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
+    await dieUnheard(ACCOUNT, () => callAt(crashing, agent, { headers }));
     await expectAccount(survivor, agent, { balance: PRICE - 1n, receipts: 0 });
     for (const _ of [1, 2]) {
       const retried = await callAt(survivor, agent, { headers });
@@ -122,11 +108,11 @@ describe("an instance that dies before it receives the database response", () =>
   });
 
   it("has credited a late payment once, and the balance pays the call elsewhere", async () => {
-    const { quote } = (await callAt(doomed, agent)).body;
+    const { quote } = (await callAt(crashing, agent)).body;
     ground.chain.chain.setTimeOffset(420);
     const headers = xPayment(await ground.pay(agent, PRICE, memoOf(quote)), quote.quote_id);
     ground.chain.chain.setTimeOffset(0);
-    await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers }));
+    await dieUnheard(ACCOUNT, () => callAt(crashing, agent, { headers }));
     const retried = await callAt(survivor, agent, { headers });
     expect(retried.body).toMatchObject({
       code: "QUOTE_EXPIRED",
@@ -138,8 +124,8 @@ describe("an instance that dies before it receives the database response", () =>
   });
 
   it("has credited and held a payment once, and the call runs elsewhere after the lease", async () => {
-    const { headers } = await payQuote(ground, doomed, agent);
-    await dieUnheard(ACCOUNT, () => callAt(doomed, agent, { headers, key: "k" }));
+    const { headers } = await payQuote(ground, crashing, agent);
+    await dieUnheard(ACCOUNT, () => callAt(crashing, agent, { headers, key: "k" }));
     expect(await runs()).toEqual(["active"]);
     await expect
       .poll(async () => (await callAt(survivor, agent, { headers })).status, {
@@ -153,13 +139,13 @@ describe("an instance that dies before it receives the database response", () =>
   });
 
   it("has bound the new key of a replay to the call that the proof bought", async () => {
-    const { headers } = await payQuote(ground, doomed, agent);
-    const bought = await callAt(doomed, agent, { headers, key: "k" });
+    const { headers } = await payQuote(ground, crashing, agent);
+    const bought = await callAt(crashing, agent, { headers, key: "k" });
     expect(bought.status).toBe(200);
     const sameKey = `insert into idempotency (account_id, key, fingerprint, state, run_id, expires_at)
       select account_id, 'key:second', fingerprint, 'retryable', run_id, expires_at
       from idempotency where account_id = $1 and key = 'key:k'`;
-    await dieUnheard(sameKey, () => callAt(doomed, agent, { headers, key: "second" }));
+    await dieUnheard(sameKey, () => callAt(crashing, agent, { headers, key: "second" }));
     expect((await callAt(survivor, agent, { key: "second" })).body).toEqual(bought.body);
     expect((await callAt(survivor, agent, { headers, key: "second" })).body).toEqual(bought.body);
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });

@@ -5,12 +5,12 @@ import process from "node:process";
 import { text } from "node:stream/consumers";
 import { createInterface } from "node:readline";
 import { record } from "../support/record.ts";
+import { ROOT } from "../tooling/command.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAIN = path.join(ROOT, "src/main.mjs");
 
 /** Maximum starts of an instance whose start checks timed out. */
-const MOST_STARTS = 4;
+const MOST_STARTS = 10;
 
 /** The outcome of a command. */
 export interface Outcome {
@@ -91,14 +91,8 @@ export class Instances {
 
   /** Like {@link serve}, but as `npm run toolgate` does: under the bootstrap, in a process group. */
   async serveInGroup(settings: Record<string, string>): Promise<Instance> {
-    return this.#serve(
-      start(
-        "src/bootstrap.mjs",
-        ["serve", "--json"],
-        { LOG_LEVEL: "trace", ...settings },
-        { detached: true },
-      ),
-    );
+    const traced = { LOG_LEVEL: "trace", ...settings };
+    return this.#serve(start("src/bootstrap.mjs", ["serve", "--json"], traced, { detached: true }));
   }
 
   async #serve(child: ChildProcess): Promise<Instance> {

@@ -1,67 +1,48 @@
-import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { address } from "@solana/kit";
 import type { Keypair } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Faults } from "../../src/localchain/faults.ts";
 import { createHttpServer } from "../../src/localchain/server.ts";
 import { query } from "../support/database-server.ts";
 import { gaslessPayment, signBuilt } from "../support/gasless.ts";
-import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { callAt, expectAccount, expectCleanAudit, PRICE, type Target } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
+import { closeServer, listen } from "../support/servers.ts";
+import { request, type Agent, type Answer } from "../support/world.ts";
+import { callAt, expectAccount, PRICE, type Target, openGround } from "./calls.ts";
 
 /** One gasless payment on several instances, one of which dies or stalls at critical points. */
-let ground: Ground;
-let server: Server;
-let survivor: Instance;
-let doomed: Instance;
-/** The next instance. */
-let next: Instance;
-/** An instance that tracks a payment for a minute. */
-let patient: Instance;
+// A blockhash lives for a minute, until another instance has taken over on a busy machine.
+const { ground, instances } = await openGround(
+  { RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" },
+  undefined,
+  400,
+);
+/** The node that only the crashing instances use. */
+const faults = new Faults();
+const server = createHttpServer(ground.chain.chain, faults);
+afterAll(() => closeServer(server));
+const settings = {
+  ...ground.settings,
+  SOLANA_RPC_URLS: `http://127.0.0.1:${await listen(server)}`,
+};
+// The first instance leads and recovers the others' relays. The last one tracks a payment for a minute.
+const survivor = await instances.serve(ground.settings);
+const [first, next, patient] = await Promise.all([
+  instances.serve(settings),
+  instances.serve(settings),
+  instances.serve({ ...settings, PAYMENT_WAIT_MS: "60000" }),
+]);
+let crashing = first;
 let agent: Agent;
 let wallet: Keypair;
 /** Transactions that funded the wallet's USDC. */
 let funded: number;
-/** The node that only the doomed instances use. */
-const faults = new Faults();
-const instances = new Instances();
 
-beforeAll(async () => {
-  // A blockhash lives for a minute, until another instance has taken over on a busy machine.
-  ground = await startGround({ RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" }, undefined, 400);
-  server = createHttpServer(ground.chain.chain, faults).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const settings = {
-    ...ground.settings,
-    SOLANA_RPC_URLS: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  };
-  survivor = await instances.serve(ground.settings);
-  // The first instance leads and recovers the others' relays.
-  [doomed, next, patient] = await Promise.all([
-    instances.serve(settings),
-    instances.serve(settings),
-    instances.serve({ ...settings, PAYMENT_WAIT_MS: "60000" }),
-  ]);
-});
 beforeEach(async () => {
   agent = await ground.agent();
   wallet = ground.chain.controls.createWallet({ lamports: 0n, microUsd: 5n * PRICE });
   funded = transactions();
 });
 afterEach(() => faults.clear());
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    server.closeAllConnections();
-    server.close();
-    await ground.close();
-  }
-});
 
 /** The wallet's signed transaction for a quote, not sent yet. */
 async function signedPayment(): Promise<{ headers: Record<string, string>; quoteId: string }> {
@@ -108,7 +89,7 @@ async function expectPaidOnce(quoteId: string): Promise<void> {
 describe("three instances that settle one gasless payment at once", () => {
   it("charge once for one transaction and return the same result", async () => {
     const { headers, quoteId } = await signedPayment();
-    const targets = [survivor, doomed, next, survivor, doomed, next];
+    const targets = [survivor, crashing, next, survivor, crashing, next];
     const answers = await Promise.all(targets.map((target) => retryUntilBought(target, headers)));
     expect(new Set(answers.map(({ body }) => body.receipt.receipt_id)).size).toBe(1);
     expect(answers[0]?.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
@@ -121,11 +102,11 @@ type Moment = readonly [method: string, state: "claimed" | "broadcast"];
 const CLAIMED: Moment = ["simulateTransaction", "claimed"];
 const SENT: Moment = ["getSignatureStatuses", "broadcast"];
 
-/** Settles a payment on the doomed instance up to that point; undefined when the connection breaks. */
+/** Settles a payment on the crashing instance up to that point; undefined when the connection breaks. */
 async function stopAt([method, state]: Moment) {
   faults.add({ method, fault: { kind: "hang" } });
   const { headers, quoteId } = await signedPayment();
-  const answer = callAt(doomed, agent, { headers }).catch(() => undefined);
+  const answer = callAt(crashing, agent, { headers }).catch(() => undefined);
   await untilRelay(quoteId, state);
   if (state === "broadcast") await expect.poll(transactions, { interval: 20 }).toBe(funded + 1);
   return { headers, quoteId, answer };
@@ -137,16 +118,16 @@ describe("an instance stalled during a gasless payment", () => {
     ["the sending", SENT],
   ])("charges nothing twice when it resumes after %s", async (_name, moment) => {
     const { headers, quoteId, answer } = await stopAt(moment);
-    doomed.signal("SIGSTOP");
+    crashing.signal("SIGSTOP");
     try {
       const bought = await retryUntilBought(survivor, headers);
       expect(bought.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
       faults.clear();
-      doomed.signal("SIGCONT");
+      crashing.signal("SIGCONT");
       expect([200, 503]).toContain((await answer)?.status);
-      expect((await retryUntilBought(doomed, headers)).body).toEqual(bought.body);
+      expect((await retryUntilBought(crashing, headers)).body).toEqual(bought.body);
     } finally {
-      doomed.signal("SIGCONT");
+      crashing.signal("SIGCONT");
     }
     await expectPaidOnce(quoteId);
   });
@@ -181,17 +162,17 @@ describe("an instance that receives SIGTERM during a gasless payment", () => {
 describe("an instance killed during a gasless payment", () => {
   it("leaves a sent payment to the retry elsewhere", async () => {
     const { headers, quoteId, answer } = await stopAt(SENT);
-    doomed.signal("SIGKILL");
+    crashing.signal("SIGKILL");
     expect(await answer).toBeUndefined();
     const bought = await retryUntilBought(survivor, headers);
     expect(bought.body.receipt).toMatchObject({ paid_by: "gasless", quote_id: quoteId });
     await expectPaidOnce(quoteId);
-    doomed = next;
+    crashing = next;
   });
 
   it("leaves a claimed payment to another instance's recovery, which credits the account, and the call to a late retry", async () => {
     const { headers, quoteId, answer } = await stopAt(CLAIMED);
-    doomed.signal("SIGKILL");
+    crashing.signal("SIGKILL");
     expect(await answer).toBeUndefined();
     await untilRelay(quoteId, "confirmed");
     expect((await untilPaid(quoteId)).rows).toEqual([{ paid_by: "gasless" }]);

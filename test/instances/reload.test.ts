@@ -2,24 +2,20 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:f
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { runToolgateHere } from "../cli/toolgate.ts";
 import { query } from "../support/database-server.ts";
-import { startGround, type Agent, type Ground } from "../support/world.ts";
-import { openapi, operation, startThirdParty, type ThirdParty } from "../tools/custom/http/third-party.ts";
-import { callAt } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
+import { openapi, operation, startThirdParty } from "../tools/custom/http/third-party.ts";
+import { callAt, openGround } from "./calls.ts";
+import { closing } from "../support/postgres.ts";
 
 /** One process reads its settings again while it serves. */
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-reload-"));
 const CONTROL_SOCKET = path.join(folder, "control.sock");
-const instances = new Instances();
-let ground: Ground;
-let party: ThirdParty;
-let agent: Agent;
-let instance: Instance;
-let instanceSettings: Record<string, string>;
+const { ground, instances } = await openGround();
+const party = closing(await startThirdParty());
+const agent = await ground.agent({ balance: 10_000_000n });
 
 const write = (name: string, content: string) => {
   const file = path.join(folder, name);
@@ -31,7 +27,7 @@ const write = (name: string, content: string) => {
 function writeConfig(microUsd: number, more: object = {}): void {
   const http = { openapi: "note.api.json", operation_id: "note" };
   const price = { flat_microusd: microUsd };
-  const headers_env = { "X-Key": "NOTE_KEY" };
+  const headers_env = { "X-Key": "TOOL_NOTE_KEY" };
   const tool = { name: "note", price, http, allow_hosts: ["127.0.0.1"], headers_env };
   write("config.json", JSON.stringify({ tools: [tool], ...more }));
 }
@@ -44,27 +40,18 @@ async function buyNote(): Promise<{ charged: number; key: unknown }> {
   return { charged: body.receipt.debited_usdc_microusd, key: party.received.at(-1)?.headers["x-key"] };
 }
 
-beforeAll(async () => {
-  [ground, party] = await Promise.all([startGround(), startThirdParty()]);
-  agent = await ground.agent({ balance: 10_000_000n });
-  const servers = [{ url: party.url }];
-  write("note.api.json", JSON.stringify(openapi({ "/n": { get: operation("note") } }, { servers })));
-  writeConfig(100);
-  write(".env", "LOG_LEVEL=warn\n");
-  instanceSettings = {
-    ...ground.settings,
-    TOOLGATE_CONFIG: path.join(folder, "config.json"),
-    NOTE_KEY_FILE: write("note-key", "first-key\n"),
-    CONTROL_SOCKET,
-  };
-  instance = await instances.serve(instanceSettings, { cwd: folder });
-});
-afterAll(async () => {
-  await instances.close();
-  await party.close();
-  await ground.close();
-  rmSync(folder, { recursive: true });
-});
+const servers = [{ url: party.url }];
+write("note.api.json", JSON.stringify(openapi({ "/n": { get: operation("note") } }, { servers })));
+writeConfig(100);
+write(".env", "LOG_LEVEL=warn\n");
+const instanceSettings = {
+  ...ground.settings,
+  TOOLGATE_CONFIG: path.join(folder, "config.json"),
+  TOOL_NOTE_KEY_FILE: write("note-key", "first-key\n"),
+  CONTROL_SOCKET,
+};
+const instance = await instances.serve(instanceSettings, { cwd: folder });
+afterAll(() => rmSync(folder, { recursive: true }));
 
 it("takes over prices, secrets and the log level, and names what needs a restart", async () => {
   expect(await buyNote()).toEqual({ charged: 100, key: "first-key" });
@@ -104,7 +91,7 @@ it("changes nothing when one of the settings cannot be used", async () => {
   expect((await reload()).stderr).toContain("prices.vram_estimate.flat_microusd");
   writeConfig(900);
   rmSync(path.join(folder, "note-key"));
-  expect((await reload()).stderr).toContain("NOTE_KEY_FILE");
+  expect((await reload()).stderr).toContain("TOOL_NOTE_KEY_FILE");
   expect(await buyNote()).toEqual(before);
   expect(instance.log()).toContain("settings not reloaded: nothing changed");
 });
@@ -113,7 +100,7 @@ it("keeps an operator's version, and says why the file is not used", async () =>
   write("note-key", "third-key\n");
   write(".env", "LOG_LEVEL=info\n");
   writeConfig(500);
-  const settings = { DATABASE_URL: ground.settings["DATABASE_URL"] ?? "", NOTE_KEY: "x" };
+  const settings = { DATABASE_URL: ground.settings["DATABASE_URL"] ?? "", TOOL_NOTE_KEY: "x" };
   const applied = await runToolgateHere(settings, ["config", "apply", path.join(folder, "config.json")]);
   expect(applied.code, applied.stderr).toBe(0);
   writeConfig(600);

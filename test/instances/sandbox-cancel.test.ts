@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startGround, type Agent, type Ground } from "../support/world.ts";
+import { expect, it } from "vitest";
 import {
   accountOf,
   activeRuns,
@@ -9,42 +8,26 @@ import {
   sandboxSettings,
   untilProven,
 } from "../tools/sandbox/sandbox.ts";
-import { expectCleanAudit } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
+import { openGround } from "./calls.ts";
+import { type Instance } from "./process.ts";
 
 /** Code that runs on one of three instances and is cancelled at another, or whose instance ends. */
 const LEASE_MS = 1_000;
-let ground: Ground;
-let one: Instance;
-let two: Instance;
-let three: Instance;
-let agent: Agent;
-const instances = new Instances();
-beforeAll(async () => {
-  ground = await startGround();
-  agent = await ground.agent({ balance: 10_000n });
-  const settings = {
-    ...ground.settings,
-    ...(await sandboxSettings({ process: { idle_workers: { javascript: 1, python: 0 } } })),
-    RUN_LEASE_MS: String(LEASE_MS),
-    SHUTDOWN_GRACE_MS: "500",
-  };
-  // The sandbox self-test starts Python several times; instances that only observe skip it.
-  [one, two, three] = await Promise.all([
-    instances.serve(settings),
-    instances.serve(settings),
-    instances.serve({ ...settings, SANDBOX_ISOLATION: "off" }),
-  ]);
-  await Promise.all([one, two].map(untilProven));
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-  }
-});
+const { ground, instances } = await openGround();
+const agent = await ground.agent({ balance: 10_000n });
+const settings = {
+  ...ground.settings,
+  ...(await sandboxSettings({ process: { idle_workers: { javascript: 1, python: 0 } } })),
+  RUN_LEASE_MS: String(LEASE_MS),
+  SHUTDOWN_GRACE_MS: "500",
+};
+// The sandbox self-test starts Python several times; instances that only observe skip it.
+const [one, two, three] = await Promise.all([
+  instances.serve(settings),
+  instances.serve(settings),
+  instances.serve({ ...settings, SANDBOX_ISOLATION: "off" }),
+]);
+await Promise.all([one, two].map(untilProven));
 
 /** Live descendants of an instance by the process table, without zombies. */
 function descendants(of: number): number[] {

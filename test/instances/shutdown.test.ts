@@ -1,33 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { base58 } from "@scure/base";
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { uuidOf } from "../../src/domain/core/ids.ts";
 import { query } from "../support/database-server.ts";
-import { request, startGround, xPayment, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { callAt, expectCleanAudit, PRICE } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
-import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+import { request, xPayment, type Agent, type Answer } from "../support/world.ts";
+import { callAt, PRICE, openGround } from "./calls.ts";
+import { type Instance } from "./process.ts";
+import { CHAT, slowModel } from "./slow-model.ts";
 
 /** What a shutdown guarantees to waiting callers, departed callers and unseen payments. */
-let ground: Ground;
-let model: SlowModel;
-let settings: Record<string, string>;
-const instances = new Instances();
-beforeAll(async () => {
-  [ground, model] = await Promise.all([startGround(), slowModel()]);
-  settings = { ...ground.settings, ...model.settings, PAYMENT_WAIT_MS: "60000", SHUTDOWN_GRACE_MS: "5000" };
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-    await model[Symbol.asyncDispose]();
-  }
-});
+const model = await slowModel();
+const { ground, instances } = await openGround();
+const settings = {
+  ...ground.settings,
+  ...model.settings,
+  PAYMENT_WAIT_MS: "60000",
+  SHUTDOWN_GRACE_MS: "5000",
+};
 
 /** Starts the slow call on the account's balance. Returns once the model was queried, before its response. */
 async function beginSlowCall(
@@ -146,9 +136,10 @@ it("rejects callers that wait for their transaction as retryable", async () => {
   ]);
   const { body } = await callAt(instance, agent);
   const unseen = base58.encode(randomBytes(64));
+  const lookUps = () => ground.chain.faults.callCount("getTransaction");
+  const before = lookUps();
   const waiting = callAt(instance, agent, { headers: xPayment(unseen, body.quote.quote_id) });
-  // The start of the wait is not observable; if too early, the call is answered all the same.
-  await sleep(300);
+  await expect.poll(lookUps).toBeGreaterThan(before);
   instance.signal("SIGTERM");
   const answer = await waiting;
   expect({ status: answer.status, code: answer.body.code }).toEqual({ status: 503, code: "UNAVAILABLE" });

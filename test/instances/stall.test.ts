@@ -1,9 +1,10 @@
 import path from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { request, startGround, type Agent, type Answer, type Ground } from "../support/world.ts";
-import { callAt, expectAccount, expectCleanAudit } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
-import { CHAT, slowModel, type SlowModel } from "./slow-model.ts";
+import { expect, it } from "vitest";
+import { request, type Agent, type Answer } from "../support/world.ts";
+import { until } from "../support/until.ts";
+import { callAt, expectAccount, openGround } from "./calls.ts";
+import type { Instance } from "./process.ts";
+import { CHAT, slowModel } from "./slow-model.ts";
 
 /** Two instances stall during paid calls, one beyond the time its runs are kept; a third sweeps. */
 const LEASE_MS = 1_000;
@@ -19,12 +20,20 @@ interface Stalled {
   answers: Promise<Answer[]>;
 }
 
-let ground: Ground;
-let model: SlowModel;
-let survivor: Instance;
-let short: Stalled;
-let long: Stalled;
-const instances = new Instances();
+const model = await slowModel();
+const { ground, instances } = await openGround();
+const [short, long, survivor] = await Promise.all([
+  serve(SHORT_MS),
+  serve(LONG_MS),
+  instances.serve({ ...ground.settings, RUN_LEASE_MS: String(LEASE_MS) }),
+]);
+model.holdBack();
+for (const one of [short, long])
+  one.answers = Promise.all(Array.from({ length: CALLS }, () => callAt(one.instance, one.agent, CHAT)));
+await until(() => model.asked() === 2 * CALLS);
+for (const { instance } of [short, long]) instance.signal("SIGUSR2");
+await until(() => [short, long].every(({ instance }) => instance.log().includes("stalled for")));
+model.letGo();
 
 async function serve(stallMs: number): Promise<Stalled> {
   const instance = await instances.serve({
@@ -47,33 +56,6 @@ async function statusesOfRuns(agent: Agent): Promise<Record<string, number>> {
     ]),
   );
 }
-
-beforeAll(async () => {
-  [ground, model] = await Promise.all([startGround(), slowModel()]);
-  [short, long, survivor] = await Promise.all([
-    serve(SHORT_MS),
-    serve(LONG_MS),
-    instances.serve({ ...ground.settings, RUN_LEASE_MS: String(LEASE_MS) }),
-  ]);
-  model.holdBack();
-  for (const one of [short, long])
-    one.answers = Promise.all(Array.from({ length: CALLS }, () => callAt(one.instance, one.agent, CHAT)));
-  await vi.waitFor(() => expect(model.asked()).toBe(2 * CALLS), { timeout: 30_000 });
-  for (const { instance } of [short, long]) instance.signal("SIGUSR2");
-  await vi.waitFor(() => expect(short.instance.log() + long.instance.log()).toMatch(/stalled[^]*stalled/), {
-    timeout: 30_000,
-  });
-  model.letGo();
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-    await model[Symbol.asyncDispose]();
-  }
-});
 
 it("charges calls once that ran while the event loop stalled for several leases", async () => {
   const answers = await short.answers;

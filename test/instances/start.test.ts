@@ -1,20 +1,23 @@
+import process from "node:process";
 import { randomBytes } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { startLocalChain } from "../../src/localchain/index.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
-import { startGround, type Ground } from "../support/world.ts";
+import { startGround } from "../support/world.ts";
 import { run } from "./process.ts";
+import { closing } from "../support/postgres.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { ROOT } from "../tooling/command.ts";
+import { hasBubblewrap } from "../sandbox/isolations.ts";
 
 /** Nothing listens on port 9 ("discard"). */
 const NOWHERE = "127.0.0.1:9";
 const TARGETS = { HOST: "127.0.0.1", PORT: "0", GRPC_PORT: "0" };
 
-let ground: Ground;
-beforeAll(async () => {
-  ground = await startGround();
-});
-afterAll(() => ground.close());
+const ground = closing(await startGround());
 
 /** Asserts that `serve` exits with 2, writes nothing to stdout and names all of these. */
 async function expectRefusal(settings: Record<string, string>, ...problems: RegExp[]): Promise<string> {
@@ -100,21 +103,51 @@ describe("serve refuses to start", () => {
   });
 });
 
-describe("migrate", () => {
-  it("migrate brings an empty database to the schema once from three processes", async () => {
-    const server = inject("postgresUrl");
-    const name = `empty_${randomBytes(6).toString("hex")}`;
-    await query(server, `CREATE DATABASE ${name}`);
-    try {
-      const settings = { DATABASE_URL: databaseUrl(server, name) };
-      const runs = await Promise.all(Array.from({ length: 3 }, () => run(["migrate", "--json"], settings)));
-      expect(runs.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
-        runs.map(() => ({ exitCode: 0, stderr: "" })),
-      );
-      const applied = runs.map(({ stdout }): unknown => JSON.parse(stdout));
-      expect(applied.filter((each) => JSON.stringify(each) !== '{"applied":[]}')).toHaveLength(1);
-    } finally {
-      await query(server, `DROP DATABASE ${name} WITH (FORCE)`);
-    }
+/** How `serve` and `doctor` behave without bubblewrap, which is hidden on this machine. */
+const BUBBLEWRAP = "/usr/bin/bwrap";
+const COVER = hasBubblewrap()
+  ? [BUBBLEWRAP, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", BUBBLEWRAP]
+  : [];
+
+async function withoutBubblewrap(args: readonly string[], isolation: string) {
+  const [command = "", ...rest] = [...COVER, process.execPath, "src/main.ts", ...args];
+  const env = { PATH: process.env["PATH"] ?? "", ...ground.settings, SANDBOX_ISOLATION: isolation };
+  const child = spawn(command, rest, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: Number(code), out, err };
+}
+
+it("reports missing isolation as a problem when required: doctor says so and serve does not start", async () => {
+  const doctor = await withoutBubblewrap(["doctor", "--json"], "required");
+  expect(doctor.code, doctor.err).toBe(1);
+  expect(JSON.parse(doctor.out)).toMatchObject({
+    ok: false,
+    problems: [expect.stringMatching(/^SANDBOX_ISOLATION: .*bubblewrap/)],
   });
+  const serve = await withoutBubblewrap(["serve"], "required");
+  expect([serve.code, serve.out]).toEqual([2, ""]);
+  expect(serve.err).toMatch(/SANDBOX_ISOLATION: .*bubblewrap/);
+});
+
+it("reports missing isolation as a warning by default, with the tools unavailable", async () => {
+  const { code, out } = await withoutBubblewrap(["doctor", "--json"], "");
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    {
+      ...{
+        ok: true,
+        problems: [],
+        off: expect.arrayContaining([expect.stringMatching(/^sandbox: .*bubblewrap/)]),
+      },
+      warnings: expect.arrayContaining([
+        expect.stringMatching(/^SANDBOX_ISOLATION: .*unavailable.*bubblewrap/),
+      ]),
+    },
+  ]);
+});
+
+it("reports nothing when less isolation is configured", async () => {
+  const { code, out } = await withoutBubblewrap(["doctor"], "process");
+  expect([code, out]).toEqual([0, expect.not.stringContaining("sandbox")]);
+  expect(out).not.toContain("- off: sandbox");
 });

@@ -1,52 +1,37 @@
 import type { ServerResponse } from "node:http";
 import OpenAI from "openai";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { json, modelServer, type ModelServer } from "../inference/model-server.ts";
-import { request, startGround, type Agent, type Ground } from "../support/world.ts";
-import { expectCleanAudit } from "./calls.ts";
-import { Instances, type Instance } from "./process.ts";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { json, modelServer } from "../inference/model-server.ts";
+import { request, type Agent } from "../support/world.ts";
+import { openGround } from "./calls.ts";
+import { type Instance } from "./process.ts";
 
 /** An instance that receives SIGTERM while it streams (docs/guides/pricing.md, "How a call ends"). */
 const SHORT_MS = 1_000;
 const LONG_MS = 20_000;
 const HEAD = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m" };
 
-let ground: Ground;
-let model: ModelServer;
+const { ground, instances } = await openGround();
 /** Answers of the model that have started. */
 const open: ServerResponse[] = [];
-let survivor: Instance;
-let stopping: Instance;
-let agent: Agent;
-const instances = new Instances();
-
-beforeAll(async () => {
-  ground = await startGround();
-  model = await modelServer((response, { url }) => {
-    if (url?.endsWith("/models")) return json(response, 200, { object: "list", data: [{ id: "m" }] });
-    response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
-    open.push(response);
-  });
-  survivor = await instances.serve(settings(LONG_MS));
+const model = await modelServer((response, { url }) => {
+  if (url?.endsWith("/models")) return json(response, 200, { object: "list", data: [{ id: "m" }] });
+  response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+  open.push(response);
 });
-beforeEach(async () => {
-  open.length = 0;
-  agent = await ground.agent({ balance: 1_000_000n });
-});
-afterAll(async () => {
-  try {
-    await expectCleanAudit(ground.settings);
-  } finally {
-    await instances.close();
-    await ground.close();
-    await model[Symbol.asyncDispose]();
-  }
-});
-
+afterAll(() => model[Symbol.asyncDispose]());
 const settings = (graceMs: number) => ({
   ...ground.settings,
   INFERENCE_BASE_URL: model.baseUrl,
   SHUTDOWN_GRACE_MS: String(graceMs),
+});
+const survivor = await instances.serve(settings(LONG_MS));
+let stopping: Instance;
+let agent: Agent;
+
+beforeEach(async () => {
+  open.length = 0;
+  agent = await ground.agent({ balance: 1_000_000n });
 });
 
 const says = (delta: object, more: object = {}) =>

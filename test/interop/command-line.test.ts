@@ -6,23 +6,19 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import { memoOf, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
 import { ROOT, toolEnvironment } from "../tooling/command.ts";
 
 /** curl over HTTP/JSON, and buf curl over gRPC, which reads the contract by reflection. */
 
 const CALL = '{"tool":"vram_estimate","params":{"model":"llama-3.1-8b","context_length":8192}}';
 
-let world: World;
+const world = useWorld();
 let agent: Agent;
 
 beforeAll(async () => {
-  world = await startWorld();
   agent = await world.agent();
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 interface Ended {

@@ -5,36 +5,42 @@ import os from "node:os";
 import path from "node:path";
 import {
   Client,
-  ProtocolError,
   SdkHttpError,
   StreamableHTTPClientTransport,
+  type CallToolResult,
   type Progress,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  StreamableHTTPClientTransport as FirstTransport,
+  StreamableHTTPError as FirstHttpError,
+} from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fixture, fixtureTools } from "../conformance/fixture-tools.ts";
 import { startFixtureGateway, type FixtureGateway } from "../conformance/fixture-gateway.ts";
 import { command } from "../tooling/command.ts";
-import type { Agent } from "../support/world.ts";
+import { memoOf, xPayment, type Agent } from "../support/world.ts";
 
-/**
- * The official client, version 2, in each of its modes; notifications to version 1 beyond mcp-sdk.test.ts;
- * and the inspector on the command line.
- */
+/** The official client in both versions, the second in each of its modes, and the inspector. */
 
 const PAID = { name: "vram_estimate", arguments: { model: "llama-3.1-8b" } };
 const ME = { name: "test", version: "1.0.0" };
 const STEPS = { name: "test_tool_with_progress", arguments: {} };
 const FAILS = { name: "fails", arguments: {} };
-/** The outcome. */
 const FAILED = { code: 500, data: { code: "INTERNAL" } };
 
-const MODES: readonly (readonly [string, VersionNegotiationMode, string])[] = [
-  ["that opens with initialize", "legacy", "2025-11-25"],
-  ["that finds out what is spoken", "auto", "2026-07-28"],
-  ["that speaks 2026-07-28 and nothing else", { pin: "2026-07-28" }, "2026-07-28"],
+/** What the tests use of a client, in its second version. */
+type Caller = Pick<Client, "callTool" | "listTools" | "close" | "getServerVersion" | "getServerCapabilities">;
+
+/** Connects with headers; a client of the first version cannot name the version that it negotiated. */
+type Connect = (headers: Record<string, string>, customFetch?: typeof fetch) => Promise<Caller>;
+
+const MODES: readonly (readonly [string, Connect, string | undefined])[] = [
+  ["of the first version", connectFirst, undefined],
+  ["that opens with initialize", second("legacy"), "2025-11-25"],
+  ["that finds out what is spoken", second("auto"), "2026-07-28"],
+  ["that speaks 2026-07-28 and nothing else", second({ pin: "2026-07-28" }), "2026-07-28"],
 ];
 
 /** `started` when a call of `wait` runs, `ended` when its signal aborts. */
@@ -53,7 +59,6 @@ const fails = fixture("fails", async ({ progress }) => {
 });
 
 let world: FixtureGateway;
-/** An account with a key and no balance. */
 let anyone: Agent;
 const clients: { close(): Promise<void> }[] = [];
 
@@ -69,42 +74,64 @@ afterAll(async () => {
   await world.close();
 });
 
-async function connect(
-  apiKey: string | undefined,
-  mode: VersionNegotiationMode,
-  headers: Record<string, string> = {},
-): Promise<Client> {
-  const transport = new StreamableHTTPClientTransport(new URL(`${world.gateway.baseUrl}/mcp`), {
-    requestInit: {
-      headers: { ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }), ...headers },
-    },
-  });
-  const client = new Client(ME, { versionNegotiation: { mode } });
+const endpoint = () => new URL(`${world.gateway.baseUrl}/mcp`);
+
+function second(mode: VersionNegotiationMode): Connect {
+  return async (headers, customFetch = fetch) => {
+    const client = new Client(ME, { versionNegotiation: { mode } });
+    clients.push(client);
+    const options = { requestInit: { headers }, fetch: customFetch };
+    await client.connect(new StreamableHTTPClientTransport(endpoint(), options));
+    return client;
+  };
+}
+
+async function connectFirst(headers: Record<string, string>, customFetch = fetch): Promise<Caller> {
+  const client = new FirstClient(ME);
   clients.push(client);
-  await client.connect(transport);
-  return client;
+  await client.connect(new FirstTransport(endpoint(), { requestInit: { headers }, fetch: customFetch }));
+  const callTool: Caller["callTool"] = async (params, options) =>
+    (await client.callTool(params, undefined, options)) as CallToolResult;
+  return Object.assign(Object.create(client) as FirstClient, { callTool }) as unknown as Caller;
 }
 
 /** The client's error for an HTTP error contains the whole body. */
-async function httpError(promise: Promise<unknown>): Promise<{ status: number; body: unknown }> {
+async function httpError(promise: Promise<unknown>): Promise<{ status: unknown; body: unknown }> {
   const error = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof SdkHttpError)) throw new Error(`not an HTTP error: ${String(error)}`);
-  return { status: error.status, body: JSON.parse(String(error.data.text)) };
+  if (error instanceof SdkHttpError)
+    return { status: error.status, body: JSON.parse(String(error.data.text)) };
+  if (!(error instanceof FirstHttpError)) throw new Error(`not an HTTP error: ${String(error)}`);
+  return { status: error.code, body: JSON.parse(error.message.slice(error.message.indexOf("{"))) };
 }
 
-describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
+/** Pays the offer and repeats the request: all an agent needs to buy through any MCP client. */
+function payingFetch(agent: Agent): typeof fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    if (response.status !== 402) return response;
+    const { quote } = (await response.json()) as { quote: { quote_id: string; price_usdc_microusd: number } };
+    const tx = await world.pay(agent, BigInt(quote.price_usdc_microusd), memoOf(quote));
+    const headers = new Headers(init?.headers);
+    for (const [name, value] of Object.entries(xPayment(tx, quote.quote_id))) headers.set(name, value);
+    return fetch(url, { ...init, headers });
+  };
+}
+
+const keyOf = ({ apiKey }: Agent) => ({ Authorization: `Bearer ${apiKey}` });
+
+describe.each(MODES)("the official MCP client %s", (_, open, revision) => {
   it("connects and negotiates the newest common version", async () => {
-    const client = await connect(anyone.apiKey, mode);
-    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    const client = await open(keyOf(anyone));
+    if (client instanceof Client) expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.getServerVersion()).toMatchObject({ name: "toolgate" });
     expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
   });
 
   it("lists the tools and calls a free one", async () => {
-    const client = await connect(anyone.apiKey, mode);
+    const client = await open(keyOf(anyone));
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["get_status", "echo", "vram_estimate"]),
@@ -115,7 +142,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
 
   it("calls a paid tool from the balance after listing, and validates the result", async () => {
     const agent = await world.agent({ balance: 2_000n });
-    const client = await connect(agent.apiKey, mode);
+    const client = await open(keyOf(agent));
     await client.listTools();
     const { _meta: meta } = await client.callTool(PAID);
     expect(meta).toMatchObject({ "toolgate/receipt": { debited_usdc_microusd: 1000, paid_by: "balance" } });
@@ -123,18 +150,17 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("returns bad arguments to the model and throws for an unknown tool", async () => {
-    const client = await connect(anyone.apiKey, mode);
+    const client = await open(keyOf(anyone));
     expect(await client.callTool({ name: "echo", arguments: { message: 1 } })).toMatchObject({
       isError: true,
       content: [{ type: "text", text: expect.stringMatching(/^params\.message: /) }],
     });
     const unknown = client.callTool({ name: "nothing", arguments: {} });
-    await expect(unknown).rejects.toThrow(ProtocolError);
     await expect(unknown).rejects.toMatchObject({ code: -32602 });
   });
 
   it("throws an HTTP error with the whole offer for a 402", async () => {
-    const client = await connect(anyone.apiKey, mode);
+    const client = await open(keyOf(anyone));
     const { status, body } = await httpError(client.callTool(PAID));
     expect(status).toBe(402);
     expect(body).toMatchObject({
@@ -145,7 +171,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("returns the offer to the model when it requests that", async () => {
-    const client = await connect(anyone.apiKey, mode, { Prefer: "payment=in-band" });
+    const client = await open({ ...keyOf(anyone), Prefer: "payment=in-band" });
     await client.listTools();
     const result = await client.callTool(PAID);
     expect(result.isError).toBe(true);
@@ -157,7 +183,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("receives the progress of a long call, then its result", async () => {
-    const client = await connect(anyone.apiKey, mode);
+    const client = await open(keyOf(anyone));
     const heard: Progress[] = [];
     const result = await client.callTool(STEPS, { onprogress: (progress) => heard.push(progress) });
     expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
@@ -165,12 +191,12 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   });
 
   it("receives at once the failure of a tool whose progress it follows", async () => {
-    const client = await connect(anyone.apiKey, mode);
+    const client = await open(keyOf(anyone));
     await expect(client.callTool(FAILS, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
   });
 
   it("ends a call and the tool's work by closing", async () => {
-    const client = await connect(anyone.apiKey, mode);
+    const client = await open(keyOf(anyone));
     const [started, ended] = [once(calls, "started"), once(calls, "ended")];
     const call = client.callTool({ name: "wait", arguments: {} }).catch((error: unknown) => error);
     await started;
@@ -183,7 +209,7 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   it.runIf(revision === "2026-07-28")(
     "aborts one call and the tool's work, and keeps the connection",
     async () => {
-      const client = await connect(anyone.apiKey, mode);
+      const client = await open(keyOf(anyone));
       const [started, ended] = [once(calls, "started"), once(calls, "ended")];
       const controller = new AbortController();
       const { signal } = controller;
@@ -201,58 +227,32 @@ describe.each(MODES)("the official MCP client %s", (_, mode, revision) => {
   );
 
   it("gets an error at once for a missing key and for a wrong one", async () => {
-    for (const key of [undefined, `sk-agent-${"0".repeat(40)}`]) {
-      expect(await httpError(connect(key, mode))).toMatchObject({
-        status: 401,
-        body: { code: "UNAUTHORIZED" },
-      });
-    }
+    for (const headers of [{}, { Authorization: `Bearer sk-agent-${"0".repeat(40)}` }])
+      expect(await httpError(open(headers))).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED" } });
   });
-});
 
-describe("the official MCP client of the first protocol version", () => {
-  async function connectFirst(apiKey: string, headers: Record<string, string> = {}): Promise<FirstClient> {
-    const client = new FirstClient(ME);
-    clients.push(client);
-    await client.connect(
-      new FirstTransport(new URL(`${world.gateway.baseUrl}/mcp`), {
-        requestInit: { headers: { Authorization: `Bearer ${apiKey}`, ...headers } },
-      }),
-    );
-    return client;
-  }
+  it("pays on the chain and repeats the call through its own fetch, charged once", async () => {
+    const agent = await world.agent();
+    const { _meta: meta } = await (await open(keyOf(agent), payingFetch(agent))).callTool(PAID);
+    expect(meta).toMatchObject({ "toolgate/receipt": { debited_usdc_microusd: 1000, paid_by: "transfer" } });
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(0n);
+  });
 
-  it("receives progress and result in the first protocol version", async () => {
-    const client = await connectFirst(anyone.apiKey);
-    const heard: Progress[] = [];
-    const result = await client.callTool(STEPS, undefined, {
-      onprogress: (progress) => heard.push(progress),
+  it("reads 403 and 429 with their bodies, and does not retry by itself", async () => {
+    const scoped = await open(keyOf(await world.agent({ scopes: [] })));
+    const refused = await httpError(scoped.callTool(PAID));
+    expect(refused).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+    let requests = 0;
+    const hasty = await open(keyOf(await world.agent({ ratePerMinute: 1, burst: 3 })), (url, init) => {
+      if (init?.method === "POST") requests++;
+      return fetch(url, init);
     });
-    expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
-    expect(result["structuredContent"]).toEqual({ done: true });
-  });
-
-  it("receives a tool's failure at once in the first protocol version", async () => {
-    const client = await connectFirst(anyone.apiKey);
-    await expect(client.callTool(FAILS, undefined, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
-  });
-
-  it("ends the tool's work by closing in the first protocol version", async () => {
-    const client = await connectFirst(anyone.apiKey);
-    const [started, ended] = [once(calls, "started"), once(calls, "ended")];
-    const call = client.callTool({ name: "wait", arguments: {} }).catch((error: unknown) => error);
-    await started;
-    await client.close();
-    await ended;
-    expect(await call).toBeInstanceOf(Error);
-  });
-
-  it("returns the offer to the model when it requests that, without validating it", async () => {
-    const client = await connectFirst(anyone.apiKey, { Prefer: "payment=in-band" });
-    await client.listTools();
-    const result = await client.callTool(PAID);
-    expect(result["isError"]).toBe(true);
-    expect(JSON.stringify(result["content"])).toContain("PAYMENT_REQUIRED");
+    for (let left = 3 - requests; left > 0; left--)
+      await hasty.callTool({ name: "get_status", arguments: {} });
+    requests = 0;
+    const limited = await httpError(hasty.callTool({ name: "get_status", arguments: {} }));
+    expect(limited).toMatchObject({ status: 429, body: { retry_after_seconds: expect.any(Number) } });
+    expect(requests).toBe(1);
   });
 });
 

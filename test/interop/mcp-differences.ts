@@ -6,7 +6,6 @@ interface Difference {
   readonly paragraph: string;
 }
 
-/** The answers that differ for one reason. */
 interface Reason extends Omit<Difference, "ours"> {
   readonly answers: Readonly<Record<string, string>>;
 }

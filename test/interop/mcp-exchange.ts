@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { request as startRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** A request to /mcp. */
 export interface McpRequest {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,12 +12,10 @@ export const CLIENT = { name: "comparison", version: "1.0.0" };
 /** Headers by name; `undefined` takes one out. */
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** The params of `initialize`. */
 export function opening(protocolVersion: string) {
   return { protocolVersion, capabilities: {}, clientInfo: CLIENT };
 }
 
-/** The params of a call of `echo`. */
 export function call(args: object) {
   return { name: "echo", arguments: args };
 }

@@ -19,6 +19,10 @@ import {
   VERSION,
 } from "./mcp-messages.ts";
 
+const ECHO = call({ message: "x" });
+/** The header of a revision. */
+const as = (version: string) => ({ "mcp-protocol-version": version });
+
 /** Requests to both servers, by name. mcp-differences.ts explains each different response. */
 export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   // Opening, revisions that have initialize
@@ -32,16 +36,10 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
     legacy("initialize", { ...opening("x"), protocolVersion: 1 }),
   ],
   ["ping", legacy("ping")],
-  ["ping with the header of 2025-06-18", legacy("ping", undefined, { "mcp-protocol-version": "2025-06-18" })],
-  ["ping with the header of 2025-11-25", legacy("ping", undefined, { "mcp-protocol-version": "2025-11-25" })],
-  [
-    "ping with an unknown version in the header",
-    legacy("ping", undefined, { "mcp-protocol-version": "1999-01-01" }),
-  ],
-  [
-    "ping with nonsense in the version's header",
-    legacy("ping", undefined, { "mcp-protocol-version": "new" }),
-  ],
+  ["ping with the header of 2025-06-18", legacy("ping", undefined, as("2025-06-18"))],
+  ["ping with the header of 2025-11-25", legacy("ping", undefined, as("2025-11-25"))],
+  ["ping with an unknown version in the header", legacy("ping", undefined, as("1999-01-01"))],
+  ["ping with nonsense in the version's header", legacy("ping", undefined, as("new"))],
   ["ping with a session of somebody's", legacy("ping", undefined, { "mcp-session-id": "none-of-ours" })],
   ["notifications/initialized", notice("notifications/initialized")],
   ["notifications/cancelled", notice("notifications/cancelled", { requestId: 1, reason: "no need" })],
@@ -54,15 +52,9 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["tools/list", legacy("tools/list")],
   ["tools/list with empty params", legacy("tools/list", {})],
   ["tools/list with a number as its cursor", legacy("tools/list", { cursor: 1 })],
-  ["tools/call", legacy("tools/call", call({ message: "x" }))],
-  [
-    "tools/call with _meta",
-    legacy("tools/call", { ...call({ message: "x" }), _meta: { "example.org/x": 1 } }),
-  ],
-  [
-    "tools/call with a progress token",
-    legacy("tools/call", { ...call({ message: "x" }), _meta: { progressToken: 1 } }),
-  ],
+  ["tools/call", legacy("tools/call", ECHO)],
+  ["tools/call with _meta", legacy("tools/call", { ...ECHO, _meta: { "example.org/x": 1 } })],
+  ["tools/call with a progress token", legacy("tools/call", { ...ECHO, _meta: { progressToken: 1 } })],
   ["tools/call of an unknown tool", legacy("tools/call", { name: "nothing", arguments: {} })],
   ["tools/call with a bad argument", legacy("tools/call", call({ message: 1 }))],
   ["tools/call without arguments", legacy("tools/call", { name: "echo" })],
@@ -103,7 +95,7 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["a boolean as id", post({ jsonrpc: "2.0", id: true, method: "ping" })],
 
   // Batches, a thing of 2025-03-26
-  ["a batch of two", post([request(1, "ping"), request(2, "tools/call", call({ message: "x" }))])],
+  ["a batch of two", post([request(1, "ping"), request(2, "tools/call", ECHO)])],
   [
     "a batch of notifications",
     post([notification("notifications/initialized"), notification("notifications/nothing")]),
@@ -114,14 +106,8 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ],
   ["an empty batch", post([])],
   ["a batch of nonsense", post([1, 2])],
-  [
-    "a batch with the header of 2025-03-26",
-    post([request(1, "ping")], { "mcp-protocol-version": "2025-03-26" }),
-  ],
-  [
-    "a batch with the header of 2025-06-18",
-    post([request(1, "ping")], { "mcp-protocol-version": "2025-06-18" }),
-  ],
+  ["a batch with the header of 2025-03-26", post([request(1, "ping")], as("2025-03-26"))],
+  ["a batch with the header of 2025-06-18", post([request(1, "ping")], as("2025-06-18"))],
   ["initialize in a batch", post([request(1, "initialize", opening("2025-03-26")), request(2, "ping")])],
 
   // HTTP
@@ -144,11 +130,8 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["server/discover", modern("server/discover")],
   ["2026: tools/list", modern("tools/list")],
   ["2026: tools/list with a cursor of nobody's", modern("tools/list", { cursor: "none" })],
-  ["2026: tools/call", modern("tools/call", call({ message: "x" }))],
-  [
-    "2026: tools/call with a progress token",
-    modern("tools/call", call({ message: "x" }), {}, { progressToken: "p" }),
-  ],
+  ["2026: tools/call", modern("tools/call", ECHO)],
+  ["2026: tools/call with a progress token", modern("tools/call", ECHO, {}, { progressToken: "p" })],
   ["2026: tools/call with a bad argument", modern("tools/call", call({ message: 1 }))],
   ["2026: tools/call of an unknown tool", modern("tools/call", { name: "nothing", arguments: {} })],
   ["2026: tools/call without a name", modern("tools/call", { arguments: {} })],
@@ -163,12 +146,7 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: an unknown notification", modernNotice("notifications/nothing")],
   [
     "2026: a notification of an unknown version",
-    modernNotice(
-      "notifications/x",
-      {},
-      { "mcp-protocol-version": "2030-01-01" },
-      { [VERSION]: "2030-01-01" },
-    ),
+    modernNotice("notifications/x", {}, as("2030-01-01"), { [VERSION]: "2030-01-01" }),
   ],
   [
     "2026: a notification with another Mcp-Method",
@@ -187,10 +165,10 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: a session of somebody's", modern("tools/list", {}, { "mcp-session-id": "none-of-ours" })],
   ["2026: a batch", post([request(1, "tools/list", { _meta: envelope() })], modernHeaders("tools/list"))],
   ["2026: without the version's header", modern("tools/list", {}, { "mcp-protocol-version": undefined })],
-  ["2026: another version in the header", modern("tools/list", {}, { "mcp-protocol-version": "2025-11-25" })],
+  ["2026: another version in the header", modern("tools/list", {}, as("2025-11-25"))],
   [
     "2026: an unknown version in header and body",
-    modern("tools/list", {}, { "mcp-protocol-version": "2030-01-01" }, { [VERSION]: "2030-01-01" }),
+    modern("tools/list", {}, as("2030-01-01"), { [VERSION]: "2030-01-01" }),
   ],
   ["2026: a number as version", modern("tools/list", {}, {}, { [VERSION]: 1 })],
   ["2026: the header without _meta", post(request(1, "tools/list"), modernHeaders("tools/list"))],
@@ -204,16 +182,10 @@ export const REQUESTS: ReadonlyMap<string, McpRequest> = new Map([
   ["2026: without Mcp-Method", modern("tools/list", {}, { "mcp-method": undefined })],
   ["2026: another Mcp-Method", modern("tools/list", {}, { "mcp-method": "tools/call" })],
   ["2026: Mcp-Method in capitals", modern("tools/list", {}, { "mcp-method": "TOOLS/LIST" })],
-  ["2026: without Mcp-Name", modern("tools/call", call({ message: "x" }), { "mcp-name": undefined })],
-  ["2026: another Mcp-Name", modern("tools/call", call({ message: "x" }), { "mcp-name": "other" })],
-  [
-    "2026: Mcp-Name in base64",
-    modern("tools/call", call({ message: "x" }), { "mcp-name": "=?base64?ZWNobw==?=" }),
-  ],
-  [
-    "2026: Mcp-Name in broken base64",
-    modern("tools/call", call({ message: "x" }), { "mcp-name": "=?base64?ZWN!?=" }),
-  ],
+  ["2026: without Mcp-Name", modern("tools/call", ECHO, { "mcp-name": undefined })],
+  ["2026: another Mcp-Name", modern("tools/call", ECHO, { "mcp-name": "other" })],
+  ["2026: Mcp-Name in base64", modern("tools/call", ECHO, { "mcp-name": "=?base64?ZWNobw==?=" })],
+  ["2026: Mcp-Name in broken base64", modern("tools/call", ECHO, { "mcp-name": "=?base64?ZWN!?=" })],
   [
     "2026: a string as id",
     post({ ...request(1, "tools/list", { _meta: envelope() }), id: "one" }, modernHeaders("tools/list")),

@@ -5,24 +5,22 @@ import { answered, failedWithStatus, type Outcome } from "./outcome.ts";
 const STEP_FORM = "<step_id>:<quote_id>:<nonce>";
 const PREFIX_FORM = "svc:{quote_id}";
 
-/** POST /mcp with the body of the tool call. */
 export function plainMcpClient({ baseUrl }: Gateway): TransportClient {
   return {
-    async call({ body }, headers) {
-      const { status, json } = await post(baseUrl, body ?? {}, headers);
+    async call({ body }, headers, received) {
+      const { status, json } = await post(baseUrl, body ?? {}, headers, received);
       return status === 200 ? answered(json) : failedWithStatus(json, status);
     },
     close() {},
   };
 }
 
-/** POST /mcp with MCP's tools/call. */
 export function mcpClient({ baseUrl }: Gateway): TransportClient {
   return {
-    async call(call, headers) {
-      const { status, json } = await post(baseUrl, toolsCall(call), headers);
+    async call(call, headers, received) {
+      const { status, json } = await post(baseUrl, toolsCall(call), headers, received);
       const { jsonrpc: _, id: __, result, error, ...plain } = json;
-      if (status !== 200) return sameTwice(failedWithStatus(plain, status), plain, error);
+      if (status !== 200) return sameTwice(failedWithStatus(plain, status), plain, status, error);
       if (isRecord(result) && result["isError"] === true) return refusedArguments(result);
       if (!isRecord(result)) throw new Error(`no result: ${JSON.stringify(json)}`);
       const { structuredContent, _meta } = result;
@@ -38,22 +36,33 @@ function toolsCall({ body }: Call): object {
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: params } };
 }
 
-/** The only intended difference of this path is the memo form (docs/reference/decisions.md, "402 body"). */
-async function post(baseUrl: string, body: object, headers: Record<string, string>) {
+/** The only intended difference of this path is the memo form (docs/reference/errors.md, "The 402 body"). */
+async function post(
+  baseUrl: string,
+  body: object,
+  headers: Record<string, string>,
+  received?: (headers: Headers) => void,
+) {
   const response = await fetch(`${baseUrl}/mcp`, {
     method: "POST",
     headers: { ...headers, "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
+  received?.(response.headers);
   const text = (await response.text()).replaceAll(PREFIX_FORM, STEP_FORM);
   return { status: response.status, json: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** The JSON-RPC error repeats the body's error; before the body is read there is none. */
-function sameTwice(outcome: Outcome, plain: object, error: unknown): Outcome {
-  if (error !== undefined && JSON.stringify((error as { data?: unknown }).data) !== JSON.stringify(plain)) {
+/** The JSON-RPC error repeats status and body; before the body is read there is none. */
+function sameTwice(
+  outcome: Outcome,
+  plain: Record<string, unknown>,
+  status: number,
+  error: unknown,
+): Outcome {
+  const repeated = JSON.stringify({ code: status, message: plain["message"], data: plain });
+  if (error !== undefined && JSON.stringify(error) !== repeated)
     throw new Error(`the error says ${JSON.stringify(error)}, the body ${JSON.stringify(plain)}`);
-  }
   return outcome;
 }
 

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   localhostHostValidation,
   localhostOriginValidation,
@@ -8,10 +6,10 @@ import {
 } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { closeServer, listen } from "../support/servers.ts";
 
 /** A server of the official library, without sessions, as its documentation builds one. */
 export interface SdkServer {
-  /** http://127.0.0.1:port */
   readonly baseUrl: string;
   close(): Promise<void>;
 }
@@ -45,16 +43,11 @@ export async function startSdkServer(): Promise<SdkServer> {
     if (url === "/mcp") void handle(Object.assign(request, { method, url }), response);
     else response.writeHead(404).end();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
   return {
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl: `http://127.0.0.1:${await listen(server)}`,
     async close() {
       await handler.close();
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
+      await closeServer(server);
     },
   };
 }

@@ -9,7 +9,7 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import * as node from "@connectrpc/connect-node";
 import * as web from "@connectrpc/connect-web";
-import { status as GrpcStatus } from "@grpc/grpc-js";
+import { status as GrpcStatus, type Metadata } from "@grpc/grpc-js";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
@@ -28,13 +28,12 @@ export interface Call {
   body?: object;
 }
 
-/** A client of one transport. */
 export interface TransportClient {
-  call(call: Call, headers: Record<string, string>): Promise<Outcome>;
+  /** @param received gets the headers of the response, or of the error */
+  call(call: Call, headers: Record<string, string>, received?: (headers: Headers) => void): Promise<Outcome>;
   close(): void;
 }
 
-/** Every transport with its clients. */
 export const TRANSPORTS: readonly [name: string, open: (gateway: Gateway) => TransportClient][] = [
   ["HTTP/JSON", httpClient],
   [
@@ -84,12 +83,13 @@ function written(method: DescMethodUnary, message: Message): unknown {
 
 function httpClient({ baseUrl }: Gateway): TransportClient {
   return {
-    async call({ path, body }, headers) {
+    async call({ path, body }, headers, received) {
       const response = await fetch(baseUrl + path, {
         method: body ? "POST" : "GET",
         headers: { ...headers, ...(body && { "Content-Type": "application/json" }) },
         ...(body && { body: JSON.stringify(body) }),
       });
+      received?.(response.headers);
       const json = (await response.json()) as { code?: unknown };
       return response.status === 200 ? answered(json) : failedWithStatus(json, response.status);
     },
@@ -99,12 +99,14 @@ function httpClient({ baseUrl }: Gateway): TransportClient {
 
 function connectClient(transport: Transport, close = () => {}): TransportClient {
   return {
-    async call({ method, request }, headers) {
+    async call({ method, request }, headers, received) {
       try {
-        const { message } = await transport.unary(method, undefined, undefined, headers, request);
+        const { message, header } = await transport.unary(method, undefined, undefined, headers, request);
+        received?.(header);
         return answered(written(method, message));
       } catch (error) {
         if (!(error instanceof ConnectError)) throw error;
+        received?.(error.metadata);
         const rpc = Code[error.code].replace(/(?<=.)([A-Z])/g, "_$1").toUpperCase();
         return failedWithDetail(error.findDetails(errors), rpcCode(rpc), error.rawMessage);
       }
@@ -116,18 +118,26 @@ function connectClient(transport: Transport, close = () => {}): TransportClient 
 function grpcTransportClient({ grpcAddress }: Gateway): TransportClient {
   const client = grpcClient(grpcAddress);
   return {
-    async call({ method, request }, metadata) {
+    async call({ method, request }, metadata, received) {
       const answer = callGrpc(client, method, request, { metadata: lowerCase(metadata) });
       try {
-        return answered(written(method, (await answer).message));
+        const { message, headers } = await answer;
+        received?.(headersOf(headers));
+        return answered(written(method, message));
       } catch {
         const error = await failureOf(answer);
+        received?.(headersOf(error.metadata));
         const details = statusDetails(error).details.flatMap((any) => anyUnpack(any, errors) ?? []);
         return failedWithDetail(details, rpcCode(GrpcStatus[error.code] ?? ""), error.details);
       }
     },
     close: () => client.close(),
   };
+}
+
+function headersOf(metadata: Metadata): Headers {
+  const texts = Object.entries(metadata.getMap()).filter(([name]) => !name.endsWith("-bin"));
+  return new Headers(texts.map(([name, value]) => [name, String(value)]));
 }
 
 function lowerCase(headers: Record<string, string>): Record<string, string> {

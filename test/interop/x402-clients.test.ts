@@ -8,7 +8,8 @@ import { parsePaymentRequired } from "@x402/core/schemas";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PaidBy } from "#gen/toolgate/v1/receipt_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { request, startWorld, type Agent, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { request, type Agent } from "../support/world.ts";
 import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
 import { SLOT_MS, withKey, x402Payer, type X402Payer } from "./x402-payer.ts";
 
@@ -20,19 +21,16 @@ const BODY = JSON.stringify({ tool: TOOL, params: PARAMS });
 const PRICE = 1_000n;
 const NETWORK = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
 
-let world: World;
+const world = useWorld({ X402_V1: "on" }, SLOT_MS);
 let agent: Agent;
 let payer: X402Payer;
 
 beforeAll(async () => {
-  world = await startWorld({ X402_V1: "on" }, SLOT_MS);
   agent = await world.agent();
   payer = await x402Payer(world);
 });
 afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
   expect(await payer.lamports()).toBe(0);
-  await world.close();
 });
 
 const buy = (path: string, using: X402Payer, init: RequestInit = {}) =>
@@ -51,7 +49,6 @@ async function costing<Result>(price: bigint, run: () => Promise<Result>): Promi
   return result;
 }
 
-/** The 402 answer to a call without money. */
 async function offered(params: object = PARAMS): Promise<string> {
   const { status, headers } = await world.call(agent, TOOL, params);
   expect(status).toBe(402);
@@ -130,6 +127,8 @@ describe("an x402 offer", () => {
         payment_methods: ["wallet"],
         x402_header_format: expect.not.stringContaining('transaction"'),
       });
+      for (const member of ["fee_payer", "treasury_owner"])
+        expect(answer.body.payment_instructions).not.toHaveProperty(member);
     }
   });
 });

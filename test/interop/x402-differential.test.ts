@@ -1,7 +1,7 @@
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from "@x402/core/http";
 import { parsePaymentRequired } from "@x402/core/schemas";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startWorld, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
 import { startReferenceServer, type ReferenceServer } from "./x402-reference.ts";
 import { SLOT_MS, x402Payer, type Payload, type X402Payer } from "./x402-payer.ts";
 
@@ -10,12 +10,11 @@ import { SLOT_MS, x402Payer, type Payload, type X402Payer } from "./x402-payer.t
 const PATH = "/x402/vram_estimate";
 const BODY = JSON.stringify({ model: "llama-3.1-8b" });
 
-let world: World;
+const world = useWorld({}, SLOT_MS);
 let payer: X402Payer;
 let reference: ReferenceServer;
 
 beforeAll(async () => {
-  world = await startWorld({}, SLOT_MS);
   payer = await x402Payer(world);
   const { accepts, resource } = await offerOf(world.gateway.baseUrl);
   const [terms] = accepts;
@@ -31,8 +30,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   reference.close();
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 const post = (baseUrl: string, headers: Record<string, string> = {}) =>

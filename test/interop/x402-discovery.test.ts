@@ -19,11 +19,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { configFileSchema } from "../../src/config/config-file.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { useModelServer, useWorld } from "../support/use-world.ts";
 
 /** What agents find without a key, judged by the packages that they use. */
 
@@ -31,29 +30,19 @@ const folder = mkdtempSync(path.join(tmpdir(), "toolgate-discovery-"));
 const MODEL = { id: "small", context_length: 4_096, max_output_tokens: 256 };
 const INFERENCE = {
   upstreams: [
-    {
-      name: "models",
-      models: [{ ...MODEL, input_usd_per_million: 10, output_usd_per_million: 10 }],
-    },
+    { name: "models", models: [{ ...MODEL, input_usd_per_million: 10, output_usd_per_million: 10 }] },
   ],
 };
 const configuration = (price: number) =>
   JSON.stringify({ inference: INFERENCE, prices: { vram_estimate: { flat_microusd: price } } });
 
-let world: World;
-let models: ModelServer;
-
-beforeAll(async () => {
-  models = await startModelServer();
+const models = useModelServer();
+const world = useWorld(() => {
   const file = path.join(folder, "toolgate.json");
   writeFileSync(file, configuration(1_000));
-  world = await startWorld({ TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: models.url });
+  return { TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: models.url };
 });
-afterAll(async () => {
-  await world.close();
-  models.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const manifestSchema = z.object({
   version: z.literal(1),

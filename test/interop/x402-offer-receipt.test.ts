@@ -21,13 +21,13 @@ import {
   type JWSSignedReceipt,
   type JWSSigner,
 } from "@x402/extensions/offer-receipt";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { freePort } from "../../src/dev/free-port.ts";
+import { restartPort } from "../support/ports.ts";
 import { runToolgateHere } from "../cli/toolgate.ts";
 import { runExample } from "../clients/run-example.ts";
 import { query } from "../support/database-server.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
 import { SLOT_MS, x402Payer, type X402Payer } from "./x402-payer.ts";
 
 /** Signed offers and receipts of calls without an API key, judged by the package of the extension. */
@@ -36,17 +36,12 @@ const PATH = "/x402/vram_estimate";
 const PARAMS = { model: "llama-3.1-8b" };
 const REJECTED = /signature verification failed/;
 
-let world: World;
+const world = useWorld({ PAYMENT_WAIT_MS: "30000" }, SLOT_MS);
 let payer: X402Payer;
 
 beforeAll(async () => {
   // A busy machine confirms payments late.
-  world = await startWorld({ PAYMENT_WAIT_MS: "30000" }, SLOT_MS);
   payer = await x402Payer(world);
-});
-afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
 });
 
 const post = (using: typeof fetch = fetch, headers: Record<string, string> = {}) =>
@@ -87,7 +82,6 @@ const document = async () =>
     })
     .parse(await (await fetch(`${world.gateway.baseUrl}/.well-known/did.json`)).json());
 
-/** Returns a signature with other members. */
 function changed<Signed extends JWSSignedOffer | JWSSignedReceipt>(signed: Signed, members: object): Signed {
   const [header, payload = "", signature] = signed.signature.split(".");
   const known: object = JSON.parse(Buffer.from(payload, "base64url").toString());
@@ -192,7 +186,7 @@ describe("a receipt of a bought call", () => {
     const [ended, usdc] = [await run(world.gateway.baseUrl), await payer.usdc()];
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toMatch(/^\{ bytes.* [\w-]+\.[\w-]+\.[\w-]+\n$/);
-    const port = await freePort();
+    const port = await restartPort();
     await world.startAnother({ PUBLIC_URL: "https://other.example", PORT: String(port) });
     expect(await run(`http://127.0.0.1:${port}`)).toMatchObject({
       code: 1,

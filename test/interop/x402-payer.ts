@@ -24,7 +24,6 @@ export interface X402Payer {
   readonly exchanges: Exchange[];
   /** Micro-USD that the key holds. */
   usdc(): Promise<bigint>;
-  /** Lamports that the key holds. */
   lamports(): Promise<number>;
 }
 
@@ -87,7 +86,6 @@ export async function x402Payer(world: World, version: 1 | 2 = 2, microUsd = 1_0
   };
 }
 
-/** `fetch` for one agent's key. */
 export function withKey(agent: Agent, inner: typeof fetch): typeof fetch {
   return (input, init) => {
     const headers = new Headers(init?.headers);

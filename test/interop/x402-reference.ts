@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { once } from "node:events";
 import {
   x402HTTPResourceServer,
   x402ResourceServer,
@@ -7,6 +6,7 @@ import {
   type HTTPAdapter,
 } from "@x402/core/server";
 import { ExactSvmScheme } from "@x402/svm/exact/server";
+import { listen } from "../support/servers.ts";
 
 /** The official resource server, which sells one path; its facilitator is the test's. */
 export interface ReferenceServer {
@@ -73,12 +73,8 @@ export async function startReferenceServer(route: ReferenceRoute): Promise<Refer
     const { status, headers, body } = settled.response;
     send(status, { ...headers, ...settled.headers }, body);
   }
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
   const reference: ReferenceServer = {
-    baseUrl: `http://127.0.0.1:${address.port}`,
+    baseUrl: `http://127.0.0.1:${await listen(server)}`,
     failure: undefined,
     close: () => server.close(),
   };

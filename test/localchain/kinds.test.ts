@@ -12,7 +12,6 @@ import {
 } from "@solana/spl-token";
 import {
   AddressLookupTableProgram,
-  Connection,
   Keypair,
   type PublicKey,
   SystemProgram,
@@ -20,66 +19,52 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from "@solana/web3.js";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
-import { memo, MINT, rpc, signed, transfer, usdcOf } from "./paying.ts";
+import { describe, expect, it } from "vitest";
+import { memo, MINT, rpc, signed, transfer, usdcOf, useChain } from "./paying.ts";
 
 describe("the transaction kinds of a payment", () => {
-  let local: LocalChain;
-  let connection: Connection;
-  let payer: Keypair;
-  let shop: Keypair;
-
-  beforeAll(async () => {
-    local = await startLocalChain({ slotMs: 0 });
-    connection = new Connection(local.url, "confirmed");
-  });
-  beforeEach(() => {
-    payer = local.controls.createWallet({ microUsd: 1_000n });
-    shop = local.controls.createWallet({ microUsd: 0n });
-  });
-  afterAll(() => local.close());
+  const local = useChain();
 
   async function land(
     instructions: readonly TransactionInstruction[],
     ...others: readonly Keypair[]
   ): Promise<string> {
-    const transaction = signed(local, payer, instructions);
+    const transaction = signed(local, local.payer, instructions);
     if (others.length > 0) transaction.partialSign(...others);
-    const signature = await connection.sendRawTransaction(transaction.serialize());
+    const signature = await local.send(transaction);
     local.chain.advance();
     return signature;
   }
 
   it("reads v0 with a lookup table back with the loaded addresses", async () => {
-    const to = local.controls.usdcAccount(shop.publicKey);
+    const to = local.controls.usdcAccount(local.shop.publicKey);
     const [create, table] = AddressLookupTableProgram.createLookupTable({
-      authority: payer.publicKey,
-      payer: payer.publicKey,
-      recentSlot: await connection.getSlot("confirmed"),
+      authority: local.payer.publicKey,
+      payer: local.payer.publicKey,
+      recentSlot: await local.connection.getSlot("confirmed"),
     });
     const extend = AddressLookupTableProgram.extendLookupTable({
       lookupTable: table,
-      authority: payer.publicKey,
-      payer: payer.publicKey,
+      authority: local.payer.publicKey,
+      payer: local.payer.publicKey,
       addresses: [MINT, to],
     });
     await land([create, extend]);
-    const { value: lookupTable } = await connection.getAddressLookupTable(table);
+    const { value: lookupTable } = await local.connection.getAddressLookupTable(table);
     if (lookupTable === null) throw new Error("the lookup table exists");
-    const { blockhash } = await connection.getLatestBlockhash("processed");
+    const { blockhash } = await local.connection.getLatestBlockhash("processed");
     const message = new TransactionMessage({
-      payerKey: payer.publicKey,
+      payerKey: local.payer.publicKey,
       recentBlockhash: blockhash,
-      instructions: [transfer(local, payer, shop, 7n)],
+      instructions: [transfer(local, local.payer, local.shop, 7n)],
     }).compileToV0Message([lookupTable]);
     const transaction = new VersionedTransaction(message);
-    transaction.sign([payer]);
+    transaction.sign([local.payer]);
 
-    const signature = await connection.sendTransaction(transaction);
+    const signature = await local.connection.sendTransaction(transaction);
     local.chain.advance();
 
-    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 });
+    const found = await local.connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 });
     expect(found?.version).toBe(0);
     expect(found?.meta?.loadedAddresses).toEqual({ writable: [to], readonly: [MINT] });
     const index = found?.transaction.message.staticAccountKeys.length;
@@ -95,7 +80,7 @@ describe("the transaction kinds of a payment", () => {
   });
 
   it("moves money twice in one batch instruction, without inner instructions", async () => {
-    const transfers = [10n, 20n].map((amount) => transfer(local, payer, shop, amount));
+    const transfers = [10n, 20n].map((amount) => transfer(local, local.payer, local.shop, amount));
     const [first] = transfers;
     if (first === undefined) throw new Error("there are two transfers");
     const batch = new TransactionInstruction({
@@ -107,8 +92,8 @@ describe("the transaction kinds of a payment", () => {
       ]),
     });
     const signature = await land([batch, memo("svc:qt_batch")]);
-    expect(await usdcOf(local, shop)).toBe(30n);
-    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
+    expect(await usdcOf(local, local.shop)).toBe(30n);
+    const found = await local.read(signature);
     expect(found?.meta?.err).toBeNull();
     expect(found?.meta?.innerInstructions).toEqual([]);
   });
@@ -117,32 +102,34 @@ describe("the transaction kinds of a payment", () => {
     const newcomer = Keypair.generate();
     const account = local.controls.usdcAccount(newcomer.publicKey);
     const signature = await land([
-      createAssociatedTokenAccountInstruction(payer.publicKey, account, newcomer.publicKey, MINT),
-      transfer(local, payer, newcomer, 5n),
+      createAssociatedTokenAccountInstruction(local.payer.publicKey, account, newcomer.publicKey, MINT),
+      transfer(local, local.payer, newcomer, 5n),
     ]);
-    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
+    const found = await local.read(signature);
     expect(found?.meta?.innerInstructions?.[0]?.index).toBe(0);
     expect(found?.meta?.innerInstructions?.[0]?.instructions.length).toBeGreaterThan(1);
     const owners = (balances: readonly { owner?: string }[] | null | undefined): unknown[] =>
       balances?.map(({ owner }) => owner) ?? [];
-    expect(owners(found?.meta?.preTokenBalances)).toEqual([payer.publicKey.toBase58()]);
+    expect(owners(found?.meta?.preTokenBalances)).toEqual([local.payer.publicKey.toBase58()]);
     expect(owners(found?.meta?.postTokenBalances)).toContain(newcomer.publicKey.toBase58());
-    const parsed = await connection.getParsedTransaction(signature, { maxSupportedTransactionVersion: 1 });
+    const parsed = await local.connection.getParsedTransaction(signature, {
+      maxSupportedTransactionVersion: 1,
+    });
     expect(parsed?.meta?.innerInstructions?.[0]?.instructions.length).toBeGreaterThan(1);
-    const owned = await connection.getTokenAccountsByOwner(newcomer.publicKey, { mint: MINT });
+    const owned = await local.connection.getTokenAccountsByOwner(newcomer.publicKey, { mint: MINT });
     expect(owned.value.map(({ pubkey }) => pubkey)).toEqual([account]);
   });
 
   it("distinguishes a Token-2022 mint by its program", async () => {
     const mint = Keypair.generate();
-    const [from, to] = [payer, shop].map(({ publicKey }) =>
+    const [from, to] = [local.payer, local.shop].map(({ publicKey }) =>
       getAssociatedTokenAddressSync(mint.publicKey, publicKey, false, TOKEN_2022_PROGRAM_ID),
     );
     if (from === undefined || to === undefined) throw new Error("both wallets have an address");
     const space = getMintLen([]);
     const account = (ata: PublicKey, owner: PublicKey): TransactionInstruction =>
       createAssociatedTokenAccountInstruction(
-        payer.publicKey,
+        local.payer.publicKey,
         ata,
         owner,
         mint.publicKey,
@@ -151,21 +138,27 @@ describe("the transaction kinds of a payment", () => {
     const signature = await land(
       [
         SystemProgram.createAccount({
-          fromPubkey: payer.publicKey,
+          fromPubkey: local.payer.publicKey,
           newAccountPubkey: mint.publicKey,
           space,
-          lamports: await connection.getMinimumBalanceForRentExemption(space),
+          lamports: await local.connection.getMinimumBalanceForRentExemption(space),
           programId: TOKEN_2022_PROGRAM_ID,
         }),
-        createInitializeMint2Instruction(mint.publicKey, 6, payer.publicKey, null, TOKEN_2022_PROGRAM_ID),
-        account(from, payer.publicKey),
-        account(to, shop.publicKey),
-        createMintToInstruction(mint.publicKey, from, payer.publicKey, 50n, [], TOKEN_2022_PROGRAM_ID),
+        createInitializeMint2Instruction(
+          mint.publicKey,
+          6,
+          local.payer.publicKey,
+          null,
+          TOKEN_2022_PROGRAM_ID,
+        ),
+        account(from, local.payer.publicKey),
+        account(to, local.shop.publicKey),
+        createMintToInstruction(mint.publicKey, from, local.payer.publicKey, 50n, [], TOKEN_2022_PROGRAM_ID),
         createTransferCheckedInstruction(
           from,
           mint.publicKey,
           to,
-          payer.publicKey,
+          local.payer.publicKey,
           9n,
           6,
           [],
@@ -174,10 +167,10 @@ describe("the transaction kinds of a payment", () => {
       ],
       mint,
     );
-    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
+    const found = await local.read(signature);
     expect(found?.meta?.postTokenBalances).toContainEqual(
       expect.objectContaining({
-        owner: shop.publicKey.toBase58(),
+        owner: local.shop.publicKey.toBase58(),
         programId: TOKEN_2022_PROGRAM_ID.toBase58(),
         uiTokenAmount: expect.objectContaining({ amount: "9" }),
       }),
@@ -185,12 +178,17 @@ describe("the transaction kinds of a payment", () => {
   });
 
   it("reads a token account after a change of its owner", async () => {
-    const from = local.controls.usdcAccount(payer.publicKey);
+    const from = local.controls.usdcAccount(local.payer.publicKey);
     const signature = await land([
-      createSetAuthorityInstruction(from, payer.publicKey, AuthorityType.AccountOwner, shop.publicKey),
+      createSetAuthorityInstruction(
+        from,
+        local.payer.publicKey,
+        AuthorityType.AccountOwner,
+        local.shop.publicKey,
+      ),
     ]);
-    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
-    expect(found?.meta?.preTokenBalances?.[0]?.owner).toBe(payer.publicKey.toBase58());
-    expect(found?.meta?.postTokenBalances?.[0]?.owner).toBe(shop.publicKey.toBase58());
+    const found = await local.read(signature);
+    expect(found?.meta?.preTokenBalances?.[0]?.owner).toBe(local.payer.publicKey.toBase58());
+    expect(found?.meta?.postTokenBalances?.[0]?.owner).toBe(local.shop.publicKey.toBase58());
   });
 });

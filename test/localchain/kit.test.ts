@@ -16,35 +16,20 @@ import {
   type Instruction,
   type KeyPairSigner,
 } from "@solana/kit";
-import { createTransferCheckedInstruction } from "@solana/spl-token";
-import type { Keypair } from "@solana/web3.js";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startLocalChain, USDC_MINT, type LocalChain } from "../../src/localchain/index.ts";
-import { memo, MINT, rpc, usdcOf } from "./paying.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { USDC_MINT } from "../../src/localchain/index.ts";
+import { memo, rpc, transfer, usdcOf, useChain } from "./paying.ts";
 
 describe("a USDC payment through kit", () => {
-  let local: LocalChain;
-  let payer: Keypair;
-  let shop: Keypair;
+  const local = useChain({ slotMs: 40 });
   let signer: KeyPairSigner;
 
-  beforeAll(async () => {
-    local = await startLocalChain({ slotMs: 40 });
-  });
   beforeEach(async () => {
-    payer = local.controls.createWallet({ microUsd: 1_000n });
-    shop = local.controls.createWallet({ microUsd: 0n });
-    signer = await createKeyPairSignerFromBytes(payer.secretKey);
+    signer = await createKeyPairSignerFromBytes(local.payer.secretKey);
   });
-  afterAll(() => local.close());
 
   function instructions(): readonly Instruction[] {
-    const [from, to] = [payer, shop].map(({ publicKey }) => local.controls.usdcAccount(publicKey));
-    if (from === undefined || to === undefined) throw new Error("both wallets have an account");
-    const both = [
-      createTransferCheckedInstruction(from, MINT, to, payer.publicKey, 12n, 6),
-      memo("svc:qt_kit"),
-    ];
+    const both = [transfer(local, local.payer, local.shop, 12n), memo("svc:qt_kit")];
     return both.map(({ programId, keys, data }) => ({
       programAddress: address(programId.toBase58()),
       accounts: keys.map((key) => ({
@@ -82,7 +67,7 @@ describe("a USDC payment through kit", () => {
       .send();
     expect(found?.meta?.err).toBeNull();
     expect(found?.meta?.fee).toBe(5_000n);
-    expect(await usdcOf(local, shop)).toBe(12n);
+    expect(await usdcOf(local, local.shop)).toBe(12n);
     const account = await kitRpc.getAccountInfo(address(USDC_MINT), { encoding: "base64" }).send();
     expect(account.value?.data[1]).toBe("base64");
     const raw = await rpc(local, "getAccountInfo", USDC_MINT, { encoding: "base64" });
@@ -124,6 +109,6 @@ describe("a USDC payment through kit", () => {
       meta: { err: null, fee: 5_077 },
       transaction: { message: { transactionConfig: { computeUnitLimit: 60_000, priorityFee: 77 } } },
     });
-    expect(await usdcOf(local, shop)).toBe(12n);
+    expect(await usdcOf(local, local.shop)).toBe(12n);
   });
 });

@@ -1,9 +1,60 @@
 import { createTransferCheckedInstruction } from "@solana/spl-token";
-import { PublicKey, Transaction, TransactionInstruction, type Keypair } from "@solana/web3.js";
-import { USDC_DECIMALS, USDC_MINT, type LocalChain } from "../../src/localchain/index.ts";
+import {
+  Connection,
+  PublicKey,
+  Transaction,
+  TransactionInstruction,
+  type Commitment,
+  type Keypair,
+} from "@solana/web3.js";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { startLocalChain, USDC_DECIMALS, USDC_MINT, type LocalChain } from "../../src/localchain/index.ts";
 
 export const MINT = new PublicKey(USDC_MINT);
 const MEMO_PROGRAM = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
+
+/** A chain with what most tests of it need. */
+export interface ChainScene extends LocalChain {
+  connection: Connection;
+  /** Wallets of one test; the shop has no USDC. */
+  payer: Keypair;
+  shop: Keypair;
+  /** A signed transfer from the payer to the shop, with more instructions after it. */
+  payment(microUsd: bigint, ...more: readonly TransactionInstruction[]): Transaction;
+  /** @returns the signature */
+  send(transaction: Transaction): Promise<string>;
+  read(signature: string): ReturnType<Connection["getTransaction"]>;
+}
+
+interface SceneOptions {
+  microUsd?: bigint;
+  slotMs?: number;
+  commitment?: Commitment;
+}
+
+/** A chain for a `describe`; with slots of 0 ms, only the tests create slots. */
+export function useChain({
+  microUsd = 100n,
+  slotMs = 0,
+  commitment = "confirmed",
+}: SceneOptions = {}): ChainScene {
+  const local = {} as ChainScene;
+  beforeAll(async () => {
+    Object.assign(local, await startLocalChain({ slotMs }));
+    local.connection = new Connection(local.url, commitment);
+  });
+  local.payment = (amount, ...more) =>
+    signed(local, local.payer, [transfer(local, local.payer, local.shop, amount), ...more]);
+  local.send = (transaction) => local.connection.sendRawTransaction(transaction.serialize());
+  local.read = (signature) =>
+    local.connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
+  beforeEach(() => {
+    local.payer = local.controls.createWallet({ microUsd });
+    local.shop = local.controls.createWallet({ microUsd: 0n });
+  });
+  afterAll(() => local.close());
+  return local;
+}
 
 export function memo(text: string): TransactionInstruction {
   return new TransactionInstruction({ programId: MEMO_PROGRAM, keys: [], data: Buffer.from(text) });
@@ -43,7 +94,6 @@ export async function usdcOf(local: LocalChain, wallet: Keypair, commitment = "p
   return BigInt(value.amount);
 }
 
-/** The `error` member of a JSON-RPC answer. */
 class RpcFailure extends Error {
   readonly code: number;
   readonly data: unknown;

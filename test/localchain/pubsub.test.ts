@@ -1,28 +1,18 @@
-import { Connection, type Keypair } from "@solana/web3.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
-import { memo, signed, transfer } from "./paying.ts";
+import { memo, useChain } from "./paying.ts";
 
 describe("subscriptions over the WebSocket", () => {
-  let local: LocalChain;
+  const local = useChain();
   let socket: WebSocket;
-  let payer: Keypair;
-  let shop: Keypair;
   let received: unknown[];
 
   beforeEach(async () => {
-    local = await startLocalChain({ slotMs: 0 });
-    payer = local.controls.createWallet({ microUsd: 1_000n });
-    shop = local.controls.createWallet({ microUsd: 0n });
     received = [];
     socket = new WebSocket(local.wsUrl);
     await new Promise((resolve) => socket.once("open", resolve));
   });
-  afterEach(async () => {
-    socket.terminate();
-    await local.close();
-  });
+  afterEach(() => socket.terminate());
 
   /** Sends one request and waits for its reply; notifications are collected on the side. */
   function call(method: string, ...params: readonly unknown[]): Promise<unknown> {
@@ -42,10 +32,7 @@ describe("subscriptions over the WebSocket", () => {
     });
   }
 
-  async function pay(): Promise<string> {
-    const wire = signed(local, payer, [transfer(local, payer, shop, 10n), memo("svc:ws")]).serialize();
-    return new Connection(local.url).sendRawTransaction(wire);
-  }
+  const pay = () => local.send(local.payment(10n, memo("svc:ws")));
 
   it("notify once that a signature has reached its commitment, also if it had before", async () => {
     const signature = await pay();
@@ -64,7 +51,7 @@ describe("subscriptions over the WebSocket", () => {
   });
 
   it("notify of the logs of transactions that name an account", async () => {
-    const mentions = [local.controls.usdcAccount(shop.publicKey).toBase58()];
+    const mentions = [local.controls.usdcAccount(local.shop.publicKey).toBase58()];
     await call("logsSubscribe", { mentions }, { commitment: "confirmed" });
     local.controls.createWallet();
     const signature = await pay();
@@ -76,7 +63,7 @@ describe("subscriptions over the WebSocket", () => {
   });
 
   it("notify of an account's new state and of every new slot until unsubscribed", async () => {
-    const account = local.controls.usdcAccount(shop.publicKey).toBase58();
+    const account = local.controls.usdcAccount(local.shop.publicKey).toBase58();
     await call("accountSubscribe", account, { commitment: "processed", encoding: "jsonParsed" });
     const slots = await call("slotSubscribe");
     await pay();

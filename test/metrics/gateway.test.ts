@@ -1,19 +1,15 @@
-import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { ConfigError } from "../../src/config/config.ts";
-import { memoOf, request, startWorld, xPayment, type Agent, type World } from "../support/world.ts";
-import { ALL_METRICS, metricsPage, rowsOf } from "./metrics-page.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, request, xPayment, type Agent } from "../support/world.ts";
+import { ALL_METRICS } from "../reference/metrics.ts";
 import { hasPrometheus, startPrometheus } from "./prometheus.ts";
 import { expressions, labelsOf, queries, type Query } from "./queries.ts";
 import { figureOf } from "../crediting/fixture.ts";
 
-let world: World;
+const world = useWorld({ METRICS_PORT: "0", AUDIT_INTERVAL_SECONDS: "1" });
 const figure = (name: string, labels?: string) => figureOf(world.gateway.metricsAddress, name, labels);
-beforeAll(async () => {
-  world = await startWorld({ METRICS_PORT: "0", AUDIT_INTERVAL_SECONDS: "1" });
-});
-afterAll(() => world.close());
 
 it("serves metrics on their own port only", async () => {
   expect(world.gateway.metricsAddress).toMatch(/^127\.0\.0\.1:\d+$/);
@@ -99,31 +95,24 @@ it("has every metric and label that the dashboards and alerts ask for", async ()
   }
 });
 
-it("has every metric of docs/reference/metrics.md, and no others", async () => {
-  const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
-  expect(metricsPage(page), "run: npm run generate").toBe(page);
+it("serves every declared metric with its type and help, and no others", async () => {
   const text = await (await fetch(`http://${world.gateway.metricsAddress}/metrics`)).text();
-  const described = (kind: string) => [
-    ...text.matchAll(new RegExp(`^# ${kind} (toolgate_\\w+) (.*)$`, "gm")),
-  ];
-  const rows = [...rowsOf(page)];
-  const byName = (pairs: (readonly [string, string])[]) => pairs.map((pair) => pair.join(" ")).toSorted();
-  const served = (kind: string) => byName(described(kind).map(([, name = "", value = ""]) => [name, value]));
-  expect(served("TYPE")).toEqual(byName(rows.map(([name, { type }]) => [name, type])));
-  expect(served("HELP")).toEqual(byName(rows.map(([name, { help }]) => [name, help])));
+  const served = (kind: string) =>
+    Object.fromEntries(
+      [...text.matchAll(new RegExp(`^# ${kind} (toolgate_\\w+) (.*)$`, "gm"))].map(([, name, value]) => [
+        name,
+        value,
+      ]),
+    );
+  const declared = (member: "type" | "help") =>
+    Object.fromEntries(Object.entries(ALL_METRICS).map(([name, metric]) => [name, metric[member]]));
+  expect(served("TYPE")).toEqual(declared("type"));
+  expect(served("HELP")).toEqual(declared("help"));
   const others = [...text.matchAll(/^# TYPE (?!toolgate_)(\w+)/gm)].map(([, name]) => name);
   expect(others.filter((name) => !/^(?:nodejs|process)_/.test(name ?? ""))).toEqual([]);
-  // Labels as the gateway writes them.
-  for (const [, name = "", labels = ""] of text.matchAll(/^(toolgate_\w+)\{(.*)\} /gm)) {
-    const listed = rowsOf(page).get(name.replace(/_(?:bucket|sum|count)$/, ""))?.labels;
-    const own = labelsOf(labels).filter((label) => label !== "le");
-    expect(own.toSorted(), name).toEqual(listed?.toSorted());
-  }
 });
 
-const targets = z.object({
-  activeTargets: z.array(z.object({ health: z.string(), lastError: z.string() })),
-});
+const targets = z.object({ activeTargets: z.array(z.object({ health: z.string(), lastError: z.string() })) });
 const rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ name: z.string(), health: z.string() })) })),
 });

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
+import { restartPort } from "../support/ports.ts";
 
 /** Debian: apt-get install prometheus. */
 export const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
@@ -26,7 +26,7 @@ export async function startPrometheus(
   target: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Prometheus> {
-  const listen = `127.0.0.1:${await freePort()}`;
+  const listen = `127.0.0.1:${await restartPort()}`;
   const folder = mkdtempSync(path.join(tmpdir(), "prometheus-"));
   const script = path.join(ROOT, "deploy/prometheus/start.sh");
   const env = { ...process.env, TARGET: target, LISTEN: listen, DATA: folder, INTERVAL: "1s", ...more };
@@ -45,14 +45,4 @@ export async function startPrometheus(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** A port of 127.0.0.1 that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -4,9 +4,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { ROOT } from "../tooling/command.ts";
 
-/** A metric that a panel or an alert asks for. */
 export interface Query {
-  /** File and panel or alert. */
   readonly from: string;
   readonly metric: string;
   /** Labels that it selects or groups by. */
@@ -33,7 +31,6 @@ interface Expression {
   readonly expr: string;
 }
 
-/** Every expression in the files of deploy/grafana and deploy/prometheus. */
 export function expressions(): Expression[] {
   const panels = globSync("deploy/grafana/*.json", { cwd: ROOT }).flatMap((file) => {
     const { panels } = dashboard.parse(JSON.parse(readFileSync(path.join(ROOT, file), "utf8")));

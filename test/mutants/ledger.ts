@@ -1,469 +1,260 @@
-import { sqlFile, type Mutant } from "./mutant.ts";
+import { mutants, type Mutant, sqlFile, type Tests } from "./mutant.ts";
 
-const CALLS = ["test/postgres/ledger/ledger.test.ts"];
-const NETWORKS = ["test/postgres/ledger/networks.test.ts"];
-const PAID = ["test/postgres/ledger/payments.test.ts"];
-const LEFT = ["test/postgres/ledger/superseded-keys.test.ts"];
-const FAULTS = ["test/postgres/ledger/faults.test.ts"];
-const FENCE = ["test/postgres/ledger/fence.test.ts"];
-const LOCKS = ["test/postgres/ledger/locks.test.ts"];
-const ONCE = ["test/postgres/ledger/repeats.test.ts"];
+const LEDGER_TESTS = "test/postgres/ledger/ledger.test.ts";
+const CONSTRAINTS = "test/postgres/database/constraints.test.ts";
+const PAYMENTS = "test/postgres/ledger/payments.test.ts";
+const LOCKS = "test/postgres/ledger/locks.test.ts";
+const FENCE = "test/postgres/ledger/fence.test.ts";
+const HOLDS: Tests = { files: [LEDGER_TESTS, CONSTRAINTS] };
+const DEPOSITS: Tests = { files: [PAYMENTS, CONSTRAINTS] };
+const KEYS: Tests = {
+  files: [LEDGER_TESTS],
+  only: "may look like the claim of a payment|releases its hold when it fails",
+};
 
-/** Functions of the ledger. */
+/** Claims, holds, charges and refunds in the ledger. */
 export const LEDGER: readonly Mutant[] = [
-  {
-    name: "key-mismatch",
-    guard: "An idempotency key accepts only the call it was first used for.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when claim.fingerprint <> call.fingerprint then 'mismatch'",
-    replace: "when false then 'mismatch'",
-    tests: CALLS,
-  },
-  {
-    name: "key-in-progress",
-    guard: "A second call with a running key does not start.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'",
-    replace: "when false then 'in_progress'",
-    tests: CALLS,
-  },
-  {
-    name: "key-replay",
-    guard: "A completed key returns the stored answer.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when claim.state = 'done' then 'replay'",
-    replace: "when false then 'replay'",
-    tests: CALLS,
-  },
-  {
-    name: "left-key-in-progress",
-    guard: "A key does not run while its payment runs a call under another key.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when bought.state = 'running' and bought.run_id is distinct from call.run_id then 'in_progress'",
-    replace: "when false then 'in_progress'",
-    tests: LEFT,
-  },
-  {
-    name: "left-key-replay",
-    guard: "A key returns the stored answer that its payment bought under another key.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when bought.state = 'done' then 'replay'",
-    replace: "when false then 'replay'",
-    tests: LEFT,
-  },
-  {
-    name: "left-key-payment",
-    guard: "A key that runs without its former payment makes that payment wait.",
-    file: sqlFile("functions/ledger_record_payments.sql"),
-    find:
-      "and payment_claims[call.n] <> call.claim_key " +
-      "and payment.network = claim.network and payment.reference = claim.reference;",
-    replace: "and payment.network = (call.payment).network and payment.reference = (call.payment).reference;",
-    tests: LEFT,
-  },
-  {
-    name: "left-key-batch",
-    guard: "Calls that share a payment authorize one after the other, also within a batch.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "in (other.claim_key, payment_claims[other.n])",
-    replace: "= other.claim_key",
-    tests: LEFT,
-  },
-  {
-    name: "expired-claim",
-    guard: "A key that expires while it is claimed is claimed again.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "or item.claim_key is not null and not exists (",
-    replace: "or false and not exists (",
-    tests: LEFT,
-  },
-  {
-    name: "payment-in-progress",
-    guard: "A payment with a running call starts no other call under any key.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'",
-    replace: "when false then 'in_progress'",
-    tests: PAID,
-  },
-  {
-    name: "payment-replay",
-    guard: "A payment whose call was charged returns the stored answer under any key.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when paid.state = 'done' then 'replay'",
-    replace: "when false then 'replay'",
-    tests: PAID,
-  },
-  {
-    name: "payment-account",
-    guard: "A payment buys nothing for another account.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "payment.account_id <> call.account_id",
-    replace: "false",
-    tests: PAID,
-  },
-  {
-    name: "payment-quote",
-    guard: "A payment buys nothing under another quote.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "payment.quote_id <> call.quote_id",
-    replace: "false",
-    tests: PAID,
-  },
-  {
-    name: "payment-call",
-    guard: "A payment buys only the call it was claimed for.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "payment.fingerprint <> call.fingerprint",
-    replace: "false",
-    tests: PAID,
-  },
-  {
-    name: "payment-buys-after-failure",
-    guard: "A payment whose call failed buys it again without a second verification or credit.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when payment.settled then 'credited'",
-    replace: "when payment.settled then 'payment_used'",
-    tests: FAULTS,
-  },
-  {
-    name: "second-key-bound",
-    guard: "A new key sent with a charged payment returns the same answer from then on.",
-    file: sqlFile("functions/ledger_prior.sql"),
-    find: "if prior.verdict = 'replay' and prior.keyed and",
-    replace: "if false and",
-    tests: PAID,
-  },
-  {
-    name: "unverified-payment",
-    guard: "An unverified payment buys nothing.",
-    file: sqlFile("functions/ledger_decide.sql"),
-    find: "coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'",
-    replace: "false then 'payment_used'",
-    tests: PAID,
-  },
-  {
-    name: "checked-again",
-    guard: "The state of a call is read again after its claim is locked.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "else coalesce(item.verdict, 'new') end",
-    replace: "else kinds[item.n] end",
-    tests: CALLS,
-  },
-  {
-    name: "claims-locked",
-    guard: "A claim is locked before a call takes it over.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "for update of claim",
-    replace: "",
-    tests: LOCKS,
-  },
-  {
-    name: "balance-covers",
-    guard: "A call starts only if the balance covers its price.",
-    file: sqlFile("functions/ledger_grant.sql"),
-    find: "if available >= item.price or item.price = 0 then",
-    replace: "if true then",
-    tests: CALLS,
-  },
-  {
-    name: "account-locked",
-    guard: "The balance is checked under the account's lock.",
-    file: sqlFile("functions/ledger_grant.sql"),
-    find: "order by id\n    for update\n  ) locked",
-    replace: "order by id\n  ) locked",
-    tests: LOCKS,
-  },
-  {
-    name: "price-held",
-    guard: "The price leaves the available balance when the call starts.",
-    file: sqlFile("functions/ledger_hold.sql"),
-    find: "- case when kinds[call.n] = 'granted' then call.price else 0 end",
-    replace: "- 0",
-    tests: [...CALLS, "test/postgres/database/constraints.test.ts"],
-  },
-  {
-    name: "start-covered",
-    guard: "The fast path starts a call only if the balance covers it and the calls before it.",
-    file: sqlFile("functions/ledger_start.sql"),
-    find: "(available >= total and",
-    replace: "(available >= price and",
-    tests: CALLS,
-  },
-  {
-    name: "start-account-locked",
-    guard: "The fast path checks the balance under the account's lock.",
-    file: sqlFile("functions/ledger_start.sql"),
-    find: "where id = call.account_id for update) account",
-    replace: "where id = call.account_id offset 0) account",
-    tests: LOCKS,
-  },
-  {
-    name: "start-claimed",
-    guard: "The fast path starts a call with a key only if it inserted the claim.",
-    file: sqlFile("functions/ledger_start.sql"),
-    find: "and (claim_key is null or run_id = any (claimed))",
-    replace: "",
-    tests: CALLS,
-  },
-  {
-    name: "start-held",
-    guard: "The price leaves the available balance when the fast path starts a call.",
-    file: sqlFile("functions/ledger_start.sql"),
-    find: "set available = available - amounts[",
-    replace: "set available = available - 0 * amounts[",
-    tests: [...CALLS, "test/postgres/database/constraints.test.ts"],
-  },
-  {
-    name: "start-once",
-    guard: "A run that the fast path is sent twice is held once.",
-    file: sqlFile("functions/ledger_start.sql"),
-    find: "from covered on conflict do nothing",
-    replace: "from covered on conflict (id) do update set price = excluded.price",
-    tests: LOCKS,
-  },
-  {
-    name: "start-unclaimed",
-    guard: "A call that the fast path does not start leaves no claim.",
-    file: sqlFile("functions/ledger_start.sql"),
-    find: "if not claimed <@ started then",
-    replace: "if false then",
-    tests: CALLS,
-  },
-  {
-    name: "proved-covered",
-    guard: "A new payment starts a call only if it covers the price.",
-    file: sqlFile("functions/ledger_start_proved.sql"),
-    find: "deposit is null or deposit < price or",
-    replace: "deposit is null or",
-    tests: PAID,
-  },
-  {
-    name: "proved-solvent",
-    guard: "A new payment settles a debt of its account before it buys a call.",
-    file: sqlFile("functions/ledger_start_proved.sql"),
-    find: "if not solvent then",
-    replace: "if false then",
-    tests: LOCKS,
-  },
-  {
-    name: "proved-surplus-credited",
-    guard: "What a new payment exceeds its call's price by is credited.",
-    file: sqlFile("functions/ledger_start_proved.sql"),
-    find: "set available = available + amounts[",
-    replace: "set available = available + 0 * amounts[",
-    tests: [...PAID, "test/postgres/database/constraints.test.ts"],
-  },
-  {
-    name: "proved-claims-kept",
-    guard: "The key of a call paid by a new payment never expires.",
-    file: sqlFile("functions/ledger_start_proved.sql"),
-    find: "(call.payment).reference, 'infinity'",
-    replace: "(call.payment).reference, now() + interval '48 hours'",
-    tests: FAULTS,
-  },
-  {
-    name: "capture-active",
-    guard: "A run that ended is not captured.",
-    file: sqlFile("functions/ledger_capture.sql"),
-    find: "and status || '' = 'active' and owner = instance",
-    replace: "and owner = instance",
-    tests: FENCE,
-  },
-  {
-    name: "capture-owner",
-    guard: "Only the owning instance captures a run.",
-    file: sqlFile("functions/ledger_capture.sql"),
-    find: "and status || '' = 'active' and owner = instance",
-    replace: "and status || '' = 'active'",
-    tests: FENCE,
-  },
-  {
-    name: "capture-rest-returned",
-    guard: "What a call holds and does not cost is returned.",
-    file: sqlFile("functions/ledger_capture.sql"),
-    find: "if rest > 0 then",
-    replace: "if false then",
-    tests: CALLS,
-  },
-  {
-    name: "capture-tells-reversal",
-    guard: "A receipt of a payment that was reversed while its call ran says so.",
-    file: sqlFile("functions/ledger_capture.sql"),
-    find: "array_agg(reference is not null and (",
-    replace: "array_agg(false and (",
-    tests: ["test/attacks/money-cases/taken-back.test.ts"],
-  },
-  {
-    name: "capture-durable",
-    guard: "A charge waits for the disk.",
-    file: sqlFile("functions/ledger_capture.sql"),
-    find: "issued_at := now();",
-    replace: "issued_at := now(); perform set_config('synchronous_commit', 'off', true);",
-    tests: ["test/postgres/ledger/durability.test.ts"],
-  },
-  {
-    name: "surplus-payment-credited",
-    guard: "A second payment of a quote is credited although it buys nothing.",
-    file: sqlFile("functions/ledger_hold.sql"),
-    find: "case when call.payment = any (deposited) then call.deposit else 0 end",
-    replace:
-      "case when call.payment = any (deposited) and kinds[call.n] = 'granted' then call.deposit " +
-      "else 0 end",
-    tests: PAID,
-  },
-  {
-    name: "paid-claims-kept",
-    guard: "The key of a call paid by a transaction never expires.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "case when (call.payment).reference is null then now() + interval '48 hours' else 'infinity' end",
-    replace: "now() + interval '48 hours'",
-    tests: FAULTS,
-  },
-  {
-    name: "finish-active",
-    guard: "A run that ended keeps its outcome.",
-    file: sqlFile("functions/ledger_end.sql"),
-    find: "run.status = 'active' and run.owner = instance",
-    replace: "run.owner = instance",
-    tests: FENCE,
-  },
-  {
-    name: "finish-owner",
-    guard: "Only the owning instance ends a run.",
-    file: sqlFile("functions/ledger_end.sql"),
-    find: "run.status = 'active' and run.owner = instance",
-    replace: "run.status = 'active'",
-    tests: FENCE,
-  },
-  {
-    name: "hold-released",
-    guard: "A released run returns its hold to the balance.",
-    file: sqlFile("functions/ledger_return.sql"),
-    find: "set available = available + rest.amount",
-    replace: "set available = available + 0 * rest.amount",
-    tests: CALLS,
-  },
-  {
-    name: "hold-released-by-sweep",
-    guard: "A swept run returns its hold to the balance.",
-    file: sqlFile("functions/ledger_sweep.sql"),
-    find: "perform ledger_release(expired)",
-    replace: "perform cardinality(expired)",
-    tests: FENCE,
-  },
-  {
-    name: "sweep-takes-owner",
-    guard: "A swept run no longer belongs to its former instance.",
-    file: sqlFile("functions/ledger_sweep.sql"),
-    find: "status = 'failed', owner = null",
-    replace: "status = 'failed'",
-    tests: FAULTS,
-  },
-  {
-    name: "sweep-expired-only",
-    guard: "Only runs with an expired lease are swept.",
-    file: sqlFile("functions/ledger_sweep.sql"),
-    find: "where status = 'active' and lease_until < now() and case",
-    replace: "where status = 'active' and case",
-    tests: FENCE,
-  },
-  {
-    name: "credit-once",
-    guard: "A transaction is credited once.",
-    file: sqlFile("functions/ledger_credit.sql"),
-    find: "on conflict do nothing;\n        if not found then\n          return false",
-    replace: "on conflict do nothing;\n        if false then\n          return false",
-    tests: ONCE,
-  },
-  {
-    name: "refund-once",
-    guard: "A receipt is refunded once.",
-    file: sqlFile("functions/ledger_refund.sql"),
-    find: "on conflict (kind, ref) do nothing",
-    replace: "",
-    tests: ONCE,
-  },
-  {
-    name: "adjustment-covered",
-    guard: "An adjustment takes no more than the balance.",
-    file: sqlFile("functions/ledger_adjust.sql"),
-    find: "if change < 0 and available + change < 0 then",
-    replace: "if false then",
-    tests: ["test/postgres/accounts/accounts.test.ts"],
-  },
-  {
-    name: "adjustment-mismatch",
-    guard: "An adjustment's key accepts one amount.",
-    file: sqlFile("functions/ledger_adjust.sql"),
-    find: "earlier.amount = abs(change) and",
-    replace: "",
-    tests: ["test/postgres/accounts/accounts.test.ts"],
-  },
-  {
-    name: "keys-apart-from-payments",
-    guard: "A caller's key can never equal the claim of a payment.",
-    file: "src/postgres/ledger/claims.ts",
-    find: "return `key:${idempotencyKey}`",
-    replace: "return idempotencyKey",
-    tests: CALLS,
-    only: "may look like the claim of a payment|releases its hold when it fails",
-  },
-  {
-    name: "batch-exclusive",
-    guard: "Calls that share a key, payment or quote never enter one batch.",
-    file: "src/postgres/database/batcher.ts",
-    find: "!waiting.keys.some((key) => keys.has(key))",
-    replace: "true",
-    tests: ["test/postgres/database/batcher.test.ts"],
-  },
-  {
-    name: "leases-owned",
-    guard: "A heartbeat extends only runs that the instance still owns.",
-    file: sqlFile("functions/ledger_heartbeat.sql"),
-    find: "id = any (runs) and owner = instance and status || '' = 'active'",
-    replace: "id = any (runs)",
-    tests: FENCE,
-  },
-  {
-    name: "claim-with-payment",
-    guard: "A claim whose payment was used meanwhile is checked after it is locked.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "where proved or inserted < (",
-    replace: "where inserted < (",
-    tests: PAID,
-    // Other tests wait for a call that this makes wait for ever.
-    only: "pays for a retry of its failed call|is credited once without a call",
-  },
-  {
-    name: "claim-after-lock",
-    guard: "A claim that another call creates meanwhile is checked after it is locked.",
-    file: sqlFile("functions/ledger_claim.sql"),
-    find: "where proved or inserted < (",
-    replace: "where proved or 0 > (",
-    tests: LOCKS,
-  },
-  {
-    name: "authorized-meanwhile",
-    guard: "A keyless call that is sent again does not fail for want of the money it already holds.",
-    file: sqlFile("functions/ledger_grant.sql"),
-    find: "and call.claim_key is null and (select true from run where id = call.run_id)",
-    replace: "and false",
-    tests: LOCKS,
-  },
-  {
-    name: "payment-network",
-    guard: "A payment is looked up on its own network.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "where network = (call.payment).network and reference = (call.payment).reference offset 0",
-    replace: "where reference = (call.payment).reference limit 1",
-    tests: NETWORKS,
-  },
-  {
-    name: "credit-network",
-    guard: "Payments with one reference on two networks are credited each.",
-    file: sqlFile("migrations/0001_baseline.sql"),
-    find: "primary key (network, reference),",
-    replace: "primary key (network, reference), unique (reference),",
-    tests: NETWORKS,
-  },
+  ...mutants(sqlFile("migrations/0001_baseline.sql"), CONSTRAINTS, {
+    "payment-once": ["A transaction is stored as one payment.", "primary key (network, reference),", ""],
+    "transfer-once": [
+      "The same cause never moves money twice.",
+      "constraint transfer_kind_ref_unique unique (kind, ref)",
+      "constraint transfer_kind_ref_unique check (kind is not null)",
+    ],
+    "claim-once": [
+      "An account claims a key once.",
+      "primary key (account_id, key)",
+      "primary key (account_id, key, run_id)",
+    ],
+  }),
+  ...mutants(sqlFile("migrations/0001_baseline.sql"), DEPOSITS, {
+    "quote-settled-once": [
+      "One payment at most settles a quote.",
+      "create unique index payment_settled_quote_unique",
+      "create index payment_settled_quote_unique",
+    ],
+  }),
+  ...mutants(sqlFile("triggers/refuse_change.sql"), CONSTRAINTS, {
+    "append-only-update": [
+      "Transfers and receipts are never updated.",
+      "before update or delete or truncate on transfer",
+      "before delete or truncate on transfer",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_lookup.sql"), LEDGER_TESTS, {
+    "key-mismatch": [
+      "An idempotency key accepts only the call it was first used for.",
+      "when claim.fingerprint <> call.fingerprint then 'mismatch'",
+      "when false then 'mismatch'",
+    ],
+    "key-in-progress": [
+      "A second call with a running key does not start.",
+      "when claim.state = 'running' and claim.run_id is distinct from call.run_id then 'in_progress'",
+      "when false then 'in_progress'",
+    ],
+    "key-replay": [
+      "A completed key returns the stored answer.",
+      "when claim.state = 'done' then 'replay'",
+      "when false then 'replay'",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_lookup.sql"), PAYMENTS, {
+    "payment-in-progress": [
+      "A payment with a running call starts no other call under any key.",
+      "when paid.state = 'running' and paid.run_id is distinct from call.run_id then 'in_progress'",
+      "when false then 'in_progress'",
+    ],
+    "payment-replay": [
+      "A payment whose call was charged returns the stored answer under any key.",
+      "when paid.state = 'done' then 'replay'",
+      "when false then 'replay'",
+    ],
+    "payment-account": [
+      "A payment buys nothing for another account.",
+      "payment.account_id <> call.account_id",
+      "false",
+    ],
+    "payment-call": [
+      "A payment buys only the call it was claimed for.",
+      "payment.fingerprint <> call.fingerprint",
+      "false",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_decide.sql"), PAYMENTS, {
+    "unverified-payment": [
+      "An unverified payment buys nothing.",
+      "coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'",
+      "false then 'payment_used'",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_lookup.sql"), "test/postgres/treasury/corrections.test.ts", {
+    "reversed-buys-nothing": [
+      "A reversed payment buys nothing.",
+      "when payment.reversed then 'reversed'\n        when payment.settled",
+      "when payment.settled",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_claim.sql"), LEDGER_TESTS, {
+    "checked-again": [
+      "The state of a call is read again after its claim is locked.",
+      "else coalesce(item.verdict, 'new') end",
+      "else kinds[item.n] end",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_grant.sql"), LEDGER_TESTS, {
+    "balance-covers": [
+      "A call starts only if the balance covers its price.",
+      "if available >= item.price or item.price = 0 then",
+      "if true then",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_grant.sql"), LOCKS, {
+    "account-locked": [
+      "The balance is checked under the account's lock.",
+      "order by id\n    for update\n  ) locked",
+      "order by id\n  ) locked",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_hold.sql"), HOLDS, {
+    "price-held": [
+      "The price leaves the available balance when the call starts.",
+      "- case when kinds[call.n] = 'granted' then call.price else 0 end",
+      "- 0",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_hold.sql"), PAYMENTS, {
+    "surplus-payment-credited": [
+      "A second payment of a quote is credited although it buys nothing.",
+      "case when call.payment = any (deposited) then call.deposit else 0 end",
+      "case when call.payment = any (deposited) and kinds[call.n] = 'granted' then call.deposit else 0 end",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_start.sql"), LEDGER_TESTS, {
+    "start-covered": [
+      "The fast path starts a call only if the balance covers it and the calls before it.",
+      "(available >= total and",
+      "(available >= price and",
+    ],
+    "start-claimed": [
+      "The fast path starts a call with a key only if it inserted the claim.",
+      "and (claim_key is null or run_id = any (claimed))",
+      "",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_start.sql"), LOCKS, {
+    "start-account-locked": [
+      "The fast path checks the balance under the account's lock.",
+      "where id = call.account_id for update) account",
+      "where id = call.account_id offset 0) account",
+    ],
+    "start-once": [
+      "A run that the fast path is sent twice is held once.",
+      "from covered on conflict do nothing",
+      "from covered on conflict (id) do update set price = excluded.price",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_start.sql"), HOLDS, {
+    "start-held": [
+      "The price leaves the available balance when the fast path starts a call.",
+      "set available = available - amounts[",
+      "set available = available - 0 * amounts[",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_start_proved.sql"), PAYMENTS, {
+    "proved-covered": [
+      "A new payment starts a call only if it covers the price.",
+      "deposit is null or deposit < price or",
+      "deposit is null or",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_start_proved.sql"), DEPOSITS, {
+    "proved-surplus-credited": [
+      "What a new payment exceeds its call's price by is credited.",
+      "set available = available + amounts[",
+      "set available = available + 0 * amounts[",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_capture.sql"), FENCE, {
+    "capture-active": [
+      "A run that ended is not captured.",
+      "and status || '' = 'active' and owner = instance",
+      "and owner = instance",
+    ],
+    "capture-owner": [
+      "Only the owning instance captures a run.",
+      "and status || '' = 'active' and owner = instance",
+      "and status || '' = 'active'",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_capture.sql"), LEDGER_TESTS, {
+    "capture-rest-returned": [
+      "What a call holds and does not cost is returned.",
+      "if rest > 0 then",
+      "if false then",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_return.sql"), LEDGER_TESTS, {
+    "hold-released": [
+      "A released run returns its hold to the balance.",
+      "set available = available + rest.amount",
+      "set available = available + 0 * rest.amount",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_sweep.sql"), FENCE, {
+    "hold-released-by-sweep": [
+      "A swept run returns its hold to the balance.",
+      "perform ledger_release(expired)",
+      "perform cardinality(expired)",
+    ],
+    "sweep-expired-only": [
+      "Only runs with an expired lease are swept.",
+      "where status = 'active' and lease_until < now() and case",
+      "where status = 'active' and case",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_sweep.sql"), "test/postgres/ledger/stalled-instance.test.ts", {
+    "stall-survived": [
+      "A stalled instance keeps its runs for a while.",
+      "when owner = any (connected) then lease_until < now() - stall",
+      "when owner = any (connected) then true",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_credit.sql"), "test/postgres/ledger/networks.test.ts", {
+    "credit-once": [
+      "A transaction is credited once.",
+      "on conflict do nothing;\n        if not found then\n          return false",
+      "on conflict do nothing;\n        if false then\n          return false",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_refund.sql"), "test/postgres/treasury/corrections.test.ts", {
+    "refund-once": ["A receipt is refunded once.", "on conflict (kind, ref) do nothing", ""],
+  }),
+  ...mutants(sqlFile("functions/ledger_credit.sql"), "test/postgres/database/rights.test.ts", {
+    "functions-own-tables": [
+      "No role can make the ledger's functions write to its own tables.",
+      "set search_path = public, pg_temp",
+      "set search_path = pg_temp, public",
+    ],
+  }),
+  ...mutants("src/postgres/ledger/claims.ts", KEYS, {
+    "keys-apart-from-payments": [
+      "A caller's key can never equal the claim of a payment.",
+      "return `key:${idempotencyKey}`",
+      "return idempotencyKey",
+    ],
+  }),
+  ...mutants("src/postgres/database/batcher.ts", "test/postgres/database/batcher.test.ts", {
+    "batch-exclusive": [
+      "Calls that share a key, payment or quote never enter one batch.",
+      "!waiting.keys.some((key) => keys.has(key))",
+      "true",
+    ],
+  }),
+  ...mutants("src/postgres/database/primary.ts", "test/postgres/database/promotion.test.ts", {
+    "old-primary-refused": [
+      "A server that was the primary until a promotion is refused, although it accepts writes.",
+      "identity.timeline < this.#latest.timeline",
+      "identity.timeline < 0",
+    ],
+  }),
 ];

@@ -3,37 +3,28 @@ import { readOptions } from "../tooling/options.ts";
 import { stopOnSignals } from "../tooling/signals.ts";
 import { copySources } from "./copies.ts";
 import type { Mutant } from "./mutant.ts";
-import { MUTANT_GROUPS, MUTANTS } from "./mutants.ts";
-import { lineOf, markdownOf, summaryOf, type Tried } from "./table.ts";
+import { MUTANTS } from "./mutants.ts";
 import { controlRuns, runTests, tryMutant } from "./try-mutant.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** Mutants at once; each has its own database and process. */
 const WORKERS = 2;
 
 const USAGE = `npm run mutants [-- OPTIONS] [NAME …]
 
-Disables each guard of the money path in a copy of the sources and runs the tests that must fail.
+Disables each guard, or those named, in a copy of the sources and runs the tests that must fail.
 
-  --only NAME   try this guard only, like a bare NAME; may be repeated
   --list        list the guards
-  --json        print the results as JSON
-  --markdown    print the tables of docs/reference/guards.md
 
 Exit code: 0 all caught, 1 some not caught, 2 invalid options, 128 plus the signal number after a signal.`;
 
-const OPTIONS = {
-  only: { type: "string", multiple: true },
-  list: { type: "boolean", default: false },
-  json: { type: "boolean", default: false },
-  markdown: { type: "boolean", default: false },
-} as const;
 const { values, positionals } = readOptions(
   USAGE,
-  { options: OPTIONS, allowPositionals: true },
+  { options: { list: { type: "boolean", default: false } }, allowPositionals: true },
   (parsed) => parsed,
 );
 const stop = stopOnSignals();
-const wanted = chosen([...(values.only ?? []), ...positionals]);
+const wanted = chosen(positionals);
 if (values.list) {
   process.stdout.write(wanted.map(({ name, guard }) => `${name.padEnd(32)} ${guard}\n`).join(""));
 } else {
@@ -51,10 +42,9 @@ function chosen(names: readonly string[]): readonly Mutant[] {
 
 /** Returns true if every mutant was caught. */
 async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
-  const progress = values.json || values.markdown ? process.stderr : process.stdout;
   const copies = await copySources(WORKERS);
   try {
-    progress.write("control run: tests without mutants\n");
+    process.stdout.write("control run: tests without mutants\n");
     const red: string[] = [];
     await share(controlRuns(mutants), async (folder, run) => {
       const verdict = await runTests(folder, run, stop.signal);
@@ -64,22 +54,16 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
       process.stderr.write(`These tests fail without any mutant; fix them first:\n${red.join("\n")}\n`);
       return false;
     }
-    const tried: Tried[] = [];
+    const missed: string[] = [];
     await share(mutants, async (folder, mutant) => {
       const start = performance.now();
       const verdict = await tryMutant(folder, mutant, stop.signal);
-      const one = { mutant, verdict, seconds: (performance.now() - start) / 1000 };
-      tried.push(one);
-      progress.write(`${lineOf(one)}\n`);
+      const line = lineOf(mutant.name, verdict, (performance.now() - start) / 1000);
+      process.stdout.write(line);
+      if (verdict.kind !== "caught") missed.push(line);
     });
-    tried.sort((one, other) => mutants.indexOf(one.mutant) - mutants.indexOf(other.mutant));
-    const missed = tried.filter(({ verdict }) => verdict.kind !== "caught");
-    if (missed.length > 0)
-      progress.write(`\nnot caught:\n${missed.map((one) => `${lineOf(one)}\n`).join("")}`);
-    if (values.json)
-      process.stdout.write(`${JSON.stringify({ summary: summaryOf(tried), mutants: tried }, null, 2)}\n`);
-    if (values.markdown) process.stdout.write(markdownOf(tried, MUTANT_GROUPS));
-    progress.write(`\n${summaryOf(tried)}\n`);
+    if (missed.length > 0) process.stdout.write(`\nnot caught:\n${missed.join("")}`);
+    process.stdout.write(`\n${mutants.length - missed.length} of ${mutants.length} caught\n`);
     return missed.length === 0;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -102,4 +86,16 @@ async function tryAll(mutants: readonly Mutant[]): Promise<boolean> {
     // Wait for all copies before they are deleted.
     for (const end of ended) if (end.status === "rejected") throw end.reason;
   }
+}
+
+function lineOf(name: string, verdict: Verdict, seconds: number): string {
+  const kind = (verdict.kind === "caught" ? "caught" : verdict.kind.toUpperCase()).padEnd(8);
+  return `${kind} ${name.padEnd(32)} ${seconds.toFixed(1).padStart(5)} s  ${witness(verdict)}\n`;
+}
+
+function witness(verdict: Verdict): string {
+  if (verdict.kind === "survived") return "no test noticed";
+  if (verdict.kind === "invalid") return verdict.why;
+  const [first = "", ...others] = verdict.by;
+  return others.length === 0 ? first : `${first} (and ${others.length} more)`;
 }

@@ -1,5 +1,5 @@
-/** A guard of the money path and the change that disables it. */
-export interface Mutant {
+/** A guard and the change that disables it. */
+export interface Mutant extends Tests {
   /** Unique, kebab-case. */
   readonly name: string;
   /** The guarantee, in one sentence. */
@@ -10,10 +10,24 @@ export interface Mutant {
   readonly find: string;
   /** Replacement: a working program without the guard. */
   readonly replace: string;
-  /** Test files of which at least one test must fail. */
-  readonly tests: readonly string[];
+}
+
+/** Tests of which at least one must fail. */
+export interface Tests {
+  readonly files: readonly string[];
   /** Pattern of full test names, for slow files: the tests that fail and at least one that passes. */
   readonly only?: string;
+}
+
+/** By the name of the mutant: the guarantee in one sentence, the text to find, its replacement. */
+type Rows = Readonly<Record<string, readonly [guard: string, find: string, replace: string]>>;
+
+/** Returns the mutants of one source file that the same tests must catch. */
+export function mutants(file: string, tests: string | Tests, rows: Rows): Mutant[] {
+  const run = typeof tests === "string" ? { files: [tests] } : tests;
+  return Object.entries(rows).map(([name, [guard, find, replace]]) => {
+    return { name, guard, file, find, replace, ...run };
+  });
 }
 
 /** The path of an SQL file from the checkout. */

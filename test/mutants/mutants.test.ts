@@ -13,7 +13,7 @@ describe("mutants", () => {
   it("have unique names and one sentence each", () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    expect(names.length).toBeGreaterThanOrEqual(35);
+    expect(names.length).toBeGreaterThanOrEqual(150);
     for (const { name, guard } of MUTANTS) {
       expect(name).toMatch(/^[a-z]+(-[a-z]+)*$/);
       expect(guard, name).toMatch(/^[A-Z][^.]*\.$/);
@@ -28,16 +28,24 @@ describe("mutants", () => {
   });
 
   it("name existing test files", async () => {
-    for (const file of new Set(MUTANTS.flatMap(({ tests }) => tests))) {
+    for (const file of new Set(MUTANTS.flatMap(({ files }) => files))) {
       expect(file).toMatch(/\.test\.ts$/);
       await expect(access(path.join(ROOT, file)), file).resolves.toBeUndefined();
     }
   });
 
+  it("named in docs/explanation/reliability.md exist, in the file that the page names", async () => {
+    const page = await readFile(path.join(ROOT, "docs/explanation/reliability.md"), "utf8");
+    const rows = [...page.matchAll(/^\| .* \| `(src\/[^`]+)` \| `([a-z-]+)` \|$/gm)];
+    expect(rows).toHaveLength(10);
+    for (const [, file, name] of rows)
+      expect(MUTANTS).toContainEqual(expect.objectContaining({ name, file }));
+  });
+
   it("select tests by phrases of their titles", async () => {
     const unknown = await Promise.all(
-      MUTANTS.map(async ({ name, tests, only = "" }) => {
-        const sources = await Promise.all(tests.map(titleSource));
+      MUTANTS.map(async ({ name, files, only = "" }) => {
+        const sources = await Promise.all(files.map(titleSource));
         const missing = only
           .split(PATTERN_OPERATORS)
           .filter((phrase) => !sources.some((source) => source.includes(phrase)));

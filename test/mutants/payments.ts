@@ -1,494 +1,249 @@
-import type { Mutant } from "./mutant.ts";
+import { mutants, type Mutant, type Tests } from "./mutant.ts";
 
-const CALL = "src/app/calls/call-tool.ts";
-const BUY = "src/app/calls/buy-call.ts";
-const WALLET = "src/app/calls/call-by-wallet.ts";
-const LIMIT = "src/app/payments/chain-lookup-limit.ts";
-const LIMITED = ["test/app/payments/chain-lookup-limit.test.ts"];
-const SETTLE = "src/app/payments/chain-payment.ts";
-const PAY = "src/app/payments/pay-quote.ts";
-const PROOF = "src/domain/payments/proof.ts";
-const QUOTE = "src/domain/payments/quote.ts";
-const GASLESS = "src/app/payments/gasless/gasless-method.ts";
-const UNSENT = ["test/app/payments/gasless/gasless-calls.test.ts"];
-const HOLD = ["test/app/calls/run-and-capture.test.ts"];
-const BINDINGS = ["test/attacks/bindings.test.ts"];
-const CLAIMS = ["test/attacks/claims.test.ts"];
-const AMOUNTS = ["test/attacks/amounts-and-times.test.ts"];
-const PROOFS = ["test/domain/payments/proof.test.ts"];
-const SEALING_KEYS = "src/postgres/operations/sealing-key-admin.ts";
-const ROTATIONS = ["test/security/sealing-keys.test.ts"];
-const KEYLESS = ["test/attacks/keyless.test.ts"];
-const QUOTES = ["test/domain/payments/quote.test.ts"];
+const EVIDENCE_REFUSED = "test/solana/transactions/evidence-refused.test.ts";
+const GASLESS_CALLS = "test/app/payments/gasless/gasless-calls.test.ts";
+const RUN_AND_CAPTURE = "test/app/calls/run-and-capture.test.ts";
+const EVIDENCE_MALFORMED = "test/solana/transactions/evidence-malformed.test.ts";
+const BINDINGS: Tests = { files: ["test/attacks/bindings.test.ts"], only: "a proof and the quoted" };
+const AMOUNTS: Tests = {
+  files: ["test/attacks/amounts-and-times.test.ts"],
+  only: "an (under|over)payment|older than its quote|a late payment.*(late by|in the last)",
+};
+const MEMOS: Tests = { files: ["test/attacks/memos.test.ts"], only: "a memo that contradicts the proof" };
+const KEYLESS: Tests = {
+  files: ["test/attacks/keyless.test.ts"],
+  only: "those who know it from the chain only|the wallet of a blocked account|say that the route is off",
+};
+const DEPOSITS: Tests = {
+  files: ["test/crediting/wallet-payments.test.ts"],
+  only: "refuses a deposit's transfer as a proof|treats a transfer with the deposit's reference",
+};
+const GAINS: Tests = { files: [EVIDENCE_REFUSED, "test/solana/transactions/evidence-of-payment.test.ts"] };
 
-/** A test of the file that passes without any of the guards. */
-const UNAFFECTED = "say that the route is off";
-
-/** Checks of a call and its proof before money moves. */
+/** Quotes, proofs and what the chain shows of a payment. */
 export const PAYMENTS: readonly Mutant[] = [
-  {
-    name: "quote-sealed",
-    guard: "A quote changed in any way does not open (its GCM tag).",
-    file: QUOTE,
-    find: ", decipher.final()]",
-    replace: "]",
-    tests: QUOTES,
-  },
-  {
-    name: "quote-key-version",
-    guard: "A quote opens only with its own sealing key version, until that is retired.",
-    file: QUOTE,
-    find: "this.#keys.version(sealed.readUInt16BE(1))",
-    replace: "this.#keys.current()",
-    tests: QUOTES,
-  },
-  {
-    name: "quote-key-looked-up",
-    guard: "A proof of a quote whose sealing key another instance has just added is accepted.",
-    file: "src/app/calls/call-tool.ts",
-    find: "(await deps.quotes.find(identified.quoteId))",
-    replace: "deps.quotes.open(identified.quoteId)",
-    tests: ["test/app/payments/voucher.test.ts"],
-  },
-  {
-    name: "movement-key-looked-up",
-    guard: "A treasury movement for a quote whose sealing key was just added is credited to its account.",
-    file: "src/app/jobs/record-history.ts",
-    find: "(await quotes.find(named.quoteId))",
-    replace: "quotes.open(named.quoteId)",
-    tests: ["test/app/jobs/watch-treasury.test.ts"],
-  },
-  {
-    name: "sealing-key-needed",
-    guard: "A sealing key is not retired while its quotes can be paid.",
-    file: SEALING_KEYS,
-    find: "if (neededFor !== undefined && !force)",
-    replace: "if (false)",
-    tests: ROTATIONS,
-    only: "could still be needed|while instances run",
-  },
-  {
-    name: "sealing-key-watched",
-    guard: "A sealing key is not retired before the treasury watch has read the payments of its quotes.",
-    file: SEALING_KEYS,
-    find: "if (watched !== null && watched < until)",
-    replace: "if (false)",
-    tests: ROTATIONS,
-    only: "could still be needed|while instances run",
-  },
-  {
-    name: "sealing-key-active",
-    guard: "The active sealing key is never retired.",
-    file: SEALING_KEYS,
-    find: 'if (state !== "old")',
-    replace: "if (false)",
-    tests: ROTATIONS,
-    only: "could still be needed|while instances run",
-  },
-  {
-    name: "key-secret-in-use",
-    guard: "The secret of a working API key is not retired, nor one of keys without a version.",
-    file: SEALING_KEYS,
-    find: "coalesce(secret_version, secret.version) = secret.version",
-    replace: "secret_version = secret.version",
-    tests: ROTATIONS,
-    only: "secret of API keys as documented|while instances run",
-  },
-  {
-    name: "sealing-key-stays-retired",
-    guard: "A start of an instance adds no retired sealing key again.",
-    file: "src/postgres/payments/sealing-keys.ts",
-    find: "where not exists (select from ${keys.#table}) on conflict",
-    replace: "on conflict",
-    tests: ROTATIONS,
-  },
-  {
-    name: "quote-account",
-    guard: "A quote is valid for the quoted account only.",
-    file: PAY,
-    find: "if (quote.accountId !== buyer.quotedTo)",
-    replace: "if (false)",
-    tests: BINDINGS,
-    only: "a proof and the quoted",
-  },
-  {
-    name: "quote-call",
-    guard: "A quote is valid for the quoted tool and parameters only.",
-    file: PAY,
-    find: "if (!quote.fingerprint.equals(",
-    replace: "if (false && !quote.fingerprint.equals(",
-    tests: BINDINGS,
-    only: "a proof and the quoted",
-  },
-  {
-    name: "quoted-price",
-    guard: "A paid call costs the quoted price, even if the current price differs.",
-    file: BUY,
-    find: "quote?.price ?? prepared.price",
-    replace: "prepared.price",
-    tests: BINDINGS,
-    only: "a proof and the quoted",
-  },
-  {
-    name: "proof-step",
-    guard: "The step in a proof is the step of its quote.",
-    file: PAY,
-    find: "if (stepId !== undefined &&",
-    replace: "if (false &&",
-    tests: CLAIMS,
-    only: "a body proof that contradicts the chain",
-  },
-  {
-    name: "proof-amount",
-    guard: "The amount in a proof equals the amount on the chain or the price.",
-    file: SETTLE,
-    find: "if (amount !== undefined &&",
-    replace: "if (false &&",
-    tests: CLAIMS,
-    only: "a body proof that contradicts the chain",
-  },
-  {
-    name: "proof-memo",
-    guard: "The memo in a proof equals the memo on the chain.",
-    file: SETTLE,
-    find: "if (memo !== undefined && memo !== paid.memo)",
-    replace: "if (false)",
-    tests: CLAIMS,
-    only: "a body proof that contradicts the chain",
-  },
-  {
-    name: "memo-quote",
-    guard: "A payment buys only the call of the quote in its memo.",
-    file: SETTLE,
-    find: "if (memoQuoteId !== quote.quoteId)",
-    replace: "if (false)",
-    tests: ["test/attacks/memos.test.ts"],
-    only: "a memo that contradicts the proof",
-  },
-  {
-    name: "memo-step",
-    guard: "The step in a memo is the step of its quote.",
-    file: SETTLE,
-    find: "if (memoStepId !== undefined &&",
-    replace: "if (false &&",
-    tests: ["test/attacks/memos.test.ts"],
-    only: "a memo that contradicts the proof",
-  },
-  {
-    name: "underpaid",
-    guard: "A payment below the price does not buy the call.",
-    file: SETTLE,
-    find: "if (paid.amount < quote.price)",
-    replace: "if (false)",
-    tests: AMOUNTS,
-    only: "an (under|over)payment",
-  },
-  {
-    name: "unfit-payment-credited",
-    guard: "A payment that cannot buy its call is credited.",
-    file: PAY,
-    find: "const { credited } = await ledger.credit(accountId, transfer);",
-    replace: "const credited = true;",
-    tests: AMOUNTS,
-    only: "an (under|over)payment",
-  },
-  {
-    name: "older-than-quote",
-    guard: "A transaction older than the quote does not pay it.",
-    file: SETTLE,
-    find: "if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS)",
-    replace: "if (false)",
-    tests: AMOUNTS,
-    only: "a payment that is older than its quote|within the clock tolerance",
-  },
-  {
-    name: "late-by-our-clock",
-    guard: "A proof that arrives after the quote expired does not buy the call.",
-    file: SETTLE,
-    find: "return at > expiresAt + (price",
-    replace: "return false && at > expiresAt + (price",
-    tests: AMOUNTS,
-    only: "a late payment.*(without a chain query|in the last seconds)",
-  },
-  {
-    name: "expired-not-looked-up",
-    guard: "A proof of an expired quote causes no chain request.",
-    file: "src/app/payments/transfer/transfer-method.ts",
-    find: "if (late) throw late;",
-    replace: "",
-    tests: AMOUNTS,
-    only: "a late payment.*(without a chain query|in the last seconds)",
-  },
-  {
-    name: "unknown-by-account",
-    guard: "Each account has a limit on proofs that find nothing.",
-    file: LIMIT,
-    find: "if (left < 1) {",
-    replace: "if (false) {",
-    tests: LIMITED,
-  },
-  {
-    name: "unknown-under-way",
-    guard: "Lookups in flight count against that limit.",
-    file: LIMIT,
-    find: "account.open += trusted ? 0 : 1;",
-    replace: "",
-    tests: LIMITED,
-  },
-  {
-    name: "unknown-by-instance",
-    guard: "All accounts together have a limit on proofs that find nothing.",
-    file: LIMIT,
-    find: "if (all >= 1) return;",
-    replace: "return;",
-    tests: LIMITED,
-  },
-  {
-    name: "late-by-the-chain",
-    guard: "A transaction later than the quote by the chain's clock does not buy the call.",
-    file: SETTLE,
-    find: "paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS",
-    replace: "false",
-    tests: AMOUNTS,
-    only: "a late payment.*(late by the chain|in the last seconds)",
-  },
-  {
-    name: "proof-network",
-    guard: "A body proof names the configured network.",
-    file: "src/domain/payments/transfer-proof.ts",
-    find: "sent.body.network === NETWORK ?",
-    replace: "true ?",
-    tests: PROOFS,
-  },
-  {
-    name: "header-and-body-agree",
-    guard: "Proofs in header and body must be the same.",
-    file: PROOF,
-    find: "if (first && others.some((other) => !isSame(first, other, formats)))",
-    replace: "if (false)",
-    tests: PROOFS,
-  },
-  {
-    name: "header-names-one-transaction",
-    guard: "An X-Payment header names one transaction.",
-    file: "src/domain/payments/x-payment.ts",
-    find: "if (tx !== undefined && signature !== undefined && tx !== signature)",
-    replace: "if (false)",
-    tests: PROOFS,
-  },
-  {
-    name: "memo-whole",
-    guard: "A memo is matched as a whole.",
-    file: "src/domain/payments/memo.ts",
-    find: "parts.length !== 3 ||",
-    replace: "parts.length < 3 ||",
-    tests: ["test/solana/transactions/evidence-refused.test.ts"],
-  },
-  {
-    name: "memo-prefix",
-    guard: "A short memo starts with this installation's prefix.",
-    file: "src/domain/payments/memo.ts",
-    find: "if (first !== prefix) return undefined;",
-    replace: "",
-    tests: ["test/solana/transactions/evidence-refused.test.ts"],
-  },
-  {
-    name: "replay-before-expiry",
-    guard: "A stored answer is returned before the quote and its age are checked.",
-    file: BUY,
-    find: 'if (prior.kind === "replay") {',
-    replace: "if (false) {",
-    tests: HOLD,
-  },
-  {
-    name: "gone-before-start",
-    guard: "A call whose caller disconnects before the tool starts is released and does not run.",
-    file: "src/app/calls/run-and-capture.ts",
-    find: "if (context.signal.aborted) {",
-    replace: "if (false) {",
-    tests: HOLD,
-  },
-  {
-    name: "gone-after-start",
-    guard: "A call whose caller disconnects during the tool completes and is stored.",
-    file: "src/app/calls/run-and-capture.ts",
-    find: "signal: deps.stopping,",
-    replace: "signal: context.signal,",
-    tests: HOLD,
-  },
-  {
-    name: "stopping-aborts",
-    guard: "The end of the shutdown grace period aborts running tools.",
-    file: "src/app/calls/run-and-capture.ts",
-    find: "signal: deps.stopping,",
-    replace: "signal: new AbortController().signal,",
-    tests: HOLD,
-  },
-  {
-    name: "result-of-its-own",
-    guard: "A tool that reuses and changes its result object does not change another call's result.",
-    file: "src/app/calls/run-and-capture.ts",
-    find: "{ ...(await prepared.run(span ? { ...run, span } : run)) }",
-    replace: "await prepared.run(span ? { ...run, span } : run)",
-    tests: ["test/app/calls/call-tool.test.ts"],
-  },
-  {
-    name: "failure-releases",
-    guard: "A failed tool is not charged and its hold is released.",
-    file: "src/app/calls/run-and-capture.ts",
-    find: "await ledger.release({ ...endOf(runId, failure), model });",
-    replace: "",
-    tests: HOLD,
-  },
-  {
-    name: "lost-run-withheld",
-    guard: "The result of a run that was released meanwhile is not returned.",
-    file: "src/app/calls/run-and-capture.ts",
-    find: 'if (captured.kind === "captured") {',
-    replace:
-      'if (captured.kind === "lost") return { result, receipt: undefined };\n  if (captured.kind === ' +
-      '"captured") {',
-    tests: HOLD,
-  },
-  {
-    name: "second-payment-credited",
-    guard: "A payment sent with a call that was charged otherwise is credited.",
-    file: BUY,
-    find: "identified && prior.receipt?.txSignature !== identified.reference",
-    replace: "false",
-    tests: ["test/app/calls/call-tool.test.ts"],
-  },
-  {
-    name: "gasless-memo",
-    guard: "An unsent transaction names its quote in a memo of ours.",
-    file: GASLESS,
-    find: 'if (memo?.form !== "prefix")',
-    replace: "if (!memo)",
-    tests: UNSENT,
-  },
-  {
-    name: "gasless-quote",
-    guard: "The quote_id sent beside a transaction equals the one in its memo.",
-    file: GASLESS,
-    find: "if (quoteId !== undefined && quoteId !== named)",
-    replace: "if (false)",
-    tests: UNSENT,
-  },
-  {
-    name: "gasless-terms",
-    guard: "An x402 payload accepts exactly the offer that was made.",
-    file: GASLESS,
-    find: "if (accepted[name] === undefined || accepted[name] === terms[name]) continue;",
-    replace: "if (accepted[name] !== terms[name]) continue;",
-    tests: UNSENT,
-  },
-  {
-    name: "gasless-claimed-in-time",
-    guard: "A payment claimed in time stays in time when its call is repeated later.",
-    file: GASLESS,
-    find: "{ ...attempt, receivedAt: claimedAt }",
-    replace: "attempt",
-    tests: UNSENT,
-  },
-  {
-    name: "gasless-landed-late",
-    guard: "The time a claimed payment takes to land does not make it late.",
-    file: SETTLE,
-    find: 'paid.paidBy === "transfer" &&',
-    replace: "",
-    tests: UNSENT,
-  },
-  {
-    name: "gasless-pending",
-    guard: "A submitted payment is pending, not missing, until the chain shows it.",
-    file: SETTLE,
-    find: 'if (paidBy === "gasless")',
-    replace: "if (false)",
-    tests: UNSENT,
-  },
-  {
-    name: "extra-payment-not-made",
-    guard: "A payment that comes with a charged call and is not made yet is not made for it.",
-    file: PAY,
-    find: "if (!payment.identified.made) return;",
-    replace: "",
-    tests: UNSENT,
-  },
-  {
-    name: "payment-identifier",
-    guard: "The payment-identifier of an x402 payload is the idempotency key.",
-    file: CALL,
-    find: "return idempotencyKey ?? paymentId;",
-    replace: "return idempotencyKey;",
-    tests: UNSENT,
-  },
-  {
-    name: "no-quote-after-proof",
-    guard: "A call with a proof gets no new quote.",
-    file: "src/app/calls/refusals.ts",
-    find: "if (proved) {",
-    replace: "if (false) {",
-    tests: ["test/app/calls/insufficient-funds.test.ts"],
-  },
-  {
-    name: "no-quote-in-debt",
-    guard: "An account in debt gets no quote, since its payment would not buy the call.",
-    file: "src/app/calls/refusals.ts",
-    find: "if (balance < 0n) {",
-    replace: "if (false) {",
-    tests: ["test/app/calls/insufficient-funds.test.ts"],
-  },
-  {
-    name: "offer-token",
-    guard: "A payment of a wallet without a key is accepted only from the recipient of its offer.",
-    file: WALLET,
-    find: "if (!quote || !deps.quotes.isOfferToken(quote, proof.offerToken))",
-    replace: "if (!quote)",
-    tests: KEYLESS,
-    only: `those who know it from the chain only|${UNAFFECTED}`,
-  },
-  {
-    name: "keyless-quote-account",
-    guard: "A quote for any wallet is not paid by a quote of an account.",
-    file: WALLET,
-    find: "buyer: { quotedTo: ANY_WALLET,",
-    replace: "buyer: { quotedTo: holder.accountId,",
-    tests: KEYLESS,
-    only: `is bought by the official client|${UNAFFECTED}`,
-  },
-  {
-    name: "keyless-account-after-payment",
-    guard: "A wallet gets its account with its first settled payment, not before.",
-    file: WALLET,
-    find: "const holder = found ?? walletCaller(payer);",
-    replace: "const holder = found ?? (await wallets.open(payer));",
-    tests: KEYLESS,
-    only: `creates no account and no receipt|${UNAFFECTED}`,
-  },
-  {
-    name: "keyless-blocked",
-    guard: "The wallet of a blocked account pays nothing.",
-    file: WALLET,
-    find: "if (found?.blockedReason !== undefined)",
-    replace: "if (false)",
-    tests: KEYLESS,
-    only: `the wallet of a blocked account|${UNAFFECTED}`,
-  },
-  {
-    name: "keyless-late-credit",
-    guard: "A payment of a quote for any wallet is credited to the wallet that made it.",
-    file: "src/app/jobs/record-history.ts",
-    find: "if (quote?.accountId !== ANY_WALLET)",
-    replace: "if (true)",
-    tests: KEYLESS,
-    only: `is credited to the wallet|${UNAFFECTED}`,
-  },
-  {
-    name: "tool-scope",
-    guard: "A key without a tool's scope cannot call it.",
-    file: CALL,
-    find: "requireToolAccess(tool, context.caller);",
-    replace: "",
-    tests: HOLD,
-  },
+  ...mutants("src/domain/payments/quote.ts", "test/domain/payments/quote.test.ts", {
+    "quote-sealed": ["A quote changed in any way does not open (its GCM tag).", ", decipher.final()]", "]"],
+    "quote-binding": [
+      "A quote is bound to the whole fingerprint of its call.",
+      "fingerprint.copy(record, 34);",
+      "fingerprint.copy(record, 34, 0, 16);",
+    ],
+  }),
+  ...mutants("src/domain/payments/quote.ts", "test/cells/misroutes.test.ts", {
+    "cell-quote": [
+      "A cell opens no quote of another cell, also with the same secrets.",
+      'sealed && !this.#cell.isForeign("quote", sealed.readUInt16BE(SEALED - CELL)) ? sealed : undefined',
+      "sealed",
+    ],
+  }),
+  ...mutants("src/app/payments/pay-quote.ts", BINDINGS, {
+    "quote-account": [
+      "A quote is valid for the quoted account only.",
+      "if (quote.accountId !== buyer.quotedTo)",
+      "if (false)",
+    ],
+    "quote-call": [
+      "A quote is valid for the quoted tool and parameters only.",
+      "if (!quote.fingerprint.equals(",
+      "if (false && !quote.fingerprint.equals(",
+    ],
+  }),
+  ...mutants("src/app/payments/pay-quote.ts", AMOUNTS, {
+    "unfit-payment-credited": [
+      "A payment that cannot buy its call is credited.",
+      "const { credited } = await ledger.credit(accountId, transfer);",
+      "const credited = true;",
+    ],
+  }),
+  ...mutants("src/app/payments/pay-quote.ts", GASLESS_CALLS, {
+    "extra-payment-not-made": [
+      "A payment that comes with a charged call and is not made yet is not made for it.",
+      "if (!payment.identified.made) return;",
+      "",
+    ],
+  }),
+  ...mutants("src/app/calls/buy-call.ts", BINDINGS, {
+    "quoted-price": [
+      "A paid call costs the quoted price, even if the current price differs.",
+      "quote?.price ?? prepared.price",
+      "prepared.price",
+    ],
+  }),
+  ...mutants("src/app/calls/buy-call.ts", RUN_AND_CAPTURE, {
+    "replay-before-expiry": [
+      "A stored answer is returned before the quote and its age are checked.",
+      'if (prior.kind === "replay") {',
+      "if (false) {",
+    ],
+  }),
+  ...mutants("src/app/calls/buy-call.ts", "test/app/calls/call-tool.test.ts", {
+    "second-payment-credited": [
+      "A payment sent with a call that was charged otherwise is credited.",
+      "identified && prior.receipt?.txSignature !== identified.reference",
+      "false",
+    ],
+  }),
+  ...mutants("src/app/payments/chain-payment.ts", MEMOS, {
+    "memo-quote": [
+      "A payment buys only the call of the quote in its memo.",
+      "if (memoQuoteId !== quote.quoteId)",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/app/payments/chain-payment.ts", AMOUNTS, {
+    underpaid: [
+      "A payment below the price does not buy the call.",
+      "if (paid.amount < quote.price)",
+      "if (false)",
+    ],
+    "older-than-quote": [
+      "A transaction older than the quote does not pay it.",
+      "if (paid.blockTime.getTime() < quote.issuedAt - CLUSTER_CLOCK_MS)",
+      "if (false)",
+    ],
+    "late-by-the-chain": [
+      "A transaction later than the quote by the chain's clock does not buy the call.",
+      "paid.blockTime.getTime() > quote.expiresAt + CLUSTER_CLOCK_MS",
+      "false",
+    ],
+  }),
+  ...mutants("src/app/payments/chain-payment.ts", DEPOSITS, {
+    "deposit-no-proof": [
+      "A deposit cannot be the proof of a call.",
+      'if (memo?.form === "deposit") throw',
+      'if (memo?.form === "deposit" && false) throw',
+    ],
+  }),
+  ...mutants("src/app/payments/chain-payment.ts", GASLESS_CALLS, {
+    "gasless-pending": [
+      "A submitted payment is pending, not missing, until the chain shows it.",
+      'if (paidBy === "gasless")',
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/app/payments/chain-lookup-limit.ts", "test/app/payments/chain-lookup-limit.test.ts", {
+    "unknown-by-account": [
+      "Each account has a limit on proofs that find nothing.",
+      "if (left < 1) {",
+      "if (false) {",
+    ],
+  }),
+  ...mutants("src/app/calls/call-by-wallet.ts", KEYLESS, {
+    "offer-token": [
+      "A payment of a wallet without a key is accepted only from the recipient of its offer.",
+      "if (!quote || !deps.quotes.isOfferToken(quote, proof.offerToken))",
+      "if (!quote)",
+    ],
+    "keyless-blocked": [
+      "The wallet of a blocked account pays nothing.",
+      "if (found?.blockedReason !== undefined)",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/app/calls/run-and-capture.ts", RUN_AND_CAPTURE, {
+    "gone-after-start": [
+      "A call whose caller disconnects during the tool completes and is stored.",
+      "signal: deps.stopping,",
+      "signal: context.signal,",
+    ],
+    "failure-releases": [
+      "A failed tool is not charged and its hold is released.",
+      "await ledger.release({ ...endOf(runId, failure), model });",
+      "",
+    ],
+    "lost-run-withheld": [
+      "The result of a run that was released meanwhile is not returned.",
+      'if (captured.kind === "captured") {',
+      'if (captured.kind === "lost") return { result };\n  if (captured.kind === "captured") {',
+    ],
+  }),
+  ...mutants("src/solana/transactions/payment-memo.ts", EVIDENCE_MALFORMED, {
+    "asked-transaction": [
+      "An answer about another transaction is rejected.",
+      "if (signatures[0] !== txSignature) {",
+      "if (signatures.lastIndexOf(txSignature) > 0) {",
+    ],
+  }),
+  ...mutants("src/solana/transactions/transaction-evidence.ts", EVIDENCE_REFUSED, {
+    "transaction-succeeded": ["A failed transaction pays nothing.", "if (meta.err !== null)", "if (false)"],
+    "gain-explained": [
+      "Transfers must add up to the treasury's gain exactly.",
+      "if (sum(incoming) !== gain.amount) {",
+      "if (false) {",
+    ],
+  }),
+  ...mutants("src/solana/transactions/token-transfers.ts", GAINS, {
+    "gain-by-balance": [
+      "The treasury's balance difference decides, not the instructions.",
+      "amountOf(post) - amountOf(pre)",
+      "amountOf(post)",
+    ],
+  }),
+  ...mutants("src/solana/transactions/token-transfers.ts", EVIDENCE_REFUSED, {
+    mint: ["The treasury's gain is in USDC.", "if (mint !== treasury.mint)", "if (false)"],
+    "treasury-owner": [
+      "The account that gained belongs to the treasury's owner.",
+      "if (owner !== treasury.owner)",
+      "if (false)",
+    ],
+    "treasury-account": [
+      "The treasury's own token account gained, not another of its owner.",
+      "keys.find(treasury.tokenAccount)",
+      "(keys.find(treasury.tokenAccount) ?? " +
+        "preTokenBalances.find((one) => one.owner === treasury.owner)?.accountIndex)",
+    ],
+  }),
+  ...mutants("src/solana/transactions/token-transfers.ts", EVIDENCE_REFUSED, {
+    "transfer-program": [
+      "Only transfers of the Token program count.",
+      "keys.at(instruction.programIdIndex) !== TOKEN_PROGRAM",
+      "false",
+    ],
+  }),
+  ...mutants("src/solana/transactions/transaction-json.ts", EVIDENCE_MALFORMED, {
+    "looked-up-accounts": [
+      "An answer without its looked-up accounts is rejected, since account indexes would shift.",
+      "if (asked.writable !== writable.length || asked.readonly !== readonly.length)",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/solana/transactions/payment-memo.ts", EVIDENCE_REFUSED, {
+    "memo-alone": [
+      "A payment carries only one memo of ours.",
+      "return others.length > 0 ?",
+      "return false ?",
+    ],
+    "memo-top-level": [
+      "A memo written by another program does not count.",
+      "return message.instructions",
+      "return message.instructions.concat(arguments[0].meta.innerInstructions.flatMap((inner) => inner.instructions))",
+    ],
+  }),
+  ...mutants("src/solana/payments/chain.ts", "test/solana/payments/chain-verify.test.ts", {
+    "large-is-final": [
+      "A large payment counts only when finalized.",
+      "evidence.amount >= this.#rules.finalizedAbove",
+      "false",
+    ],
+    "large-agreed": [
+      "Two endpoints must agree on a large payment.",
+      "if (again && !samePayment(first, again))",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/solana/transactions/transaction-reader.ts", "test/solana/payments/chain-failover.test.ts", {
+    "unknown-everywhere": [
+      "A transaction is unknown only if every endpoint lacks it.",
+      "this.#rpc.endpoints.map((endpoint) => this.read(query, [endpoint]))",
+      "this.#rpc.endpoints.slice(0, 1).map((endpoint) => this.read(query, [endpoint]))",
+    ],
+  }),
+  ...mutants("src/solana/operations/startup-checks.ts", "test/solana/operations/startup-checks.test.ts", {
+    cluster: [
+      "Every endpoint serves Solana mainnet before the gateway sells anything.",
+      "if (hash === MAINNET_GENESIS_HASH)",
+      "if (true)",
+    ],
+  }),
 ];

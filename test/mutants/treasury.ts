@@ -1,179 +1,152 @@
-import { sqlFile, type Mutant } from "./mutant.ts";
+import { mutants, type Mutant, sqlFile, type Tests } from "./mutant.ts";
 
-const ONCE = ["test/postgres/ledger/repeats.test.ts"];
-const LOCKS = ["test/postgres/ledger/locks.test.ts"];
-const BOOKS = ["test/postgres/treasury/treasury-ledger.test.ts"];
-const WATCH = ["test/postgres/treasury/treasury-watch.test.ts"];
-const BACKSTOPS = ["test/postgres/database/constraints.test.ts"];
+const AFTER_RESTORE = "test/cli/after-restore.test.ts";
+const WALLETS: Tests = {
+  files: ["test/crediting/wallet-payments.test.ts"],
+  only: "the transaction of a quote|transactions of a deposit that are not sent",
+};
 
-/** Treasury movements, reversals and suspense in the ledger. */
+/** Treasury movements, reversals, deposits, sealed history and restored databases. */
 export const TREASURY: readonly Mutant[] = [
-  {
-    name: "movement-once",
-    guard: "A transaction moves the treasury account once.",
-    file: sqlFile("migrations/0001_baseline.sql"),
-    find: "primary key (token_account, tx_signature)",
-    replace: "unique (token_account, tx_signature, created_at)",
-    tests: BACKSTOPS,
-  },
-  {
-    name: "movement-append-only",
-    guard: "Treasury movements are never changed.",
-    file: sqlFile("triggers/refuse_change.sql"),
-    find: "before update or delete or truncate on treasury_movement",
-    replace: "before delete or truncate on treasury_movement",
-    tests: BACKSTOPS,
-  },
-  {
-    name: "movement-credited",
-    guard: "A movement that names a quote is credited to its account.",
-    file: sqlFile("functions/treasury_record.sql"),
-    find: "set available = a.available + change where a.id = holder",
-    replace: "set available = a.available where a.id = holder",
-    tests: ONCE,
-  },
-  {
-    name: "movement-as-credited",
-    guard: "A movement with another amount than was credited changes nothing.",
-    file: sqlFile("functions/treasury_record.sql"),
-    find: "if known.amount <> change then",
-    replace: "if false then",
-    tests: BOOKS,
-  },
-  {
-    name: "movement-holds-payment",
-    guard: "A payment is locked while its movement is recorded.",
-    file: sqlFile("functions/treasury_record.sql"),
-    find: "where p.network = solana and p.reference = signature for update",
-    replace: "where p.network = solana and p.reference = signature",
-    tests: ["test/postgres/treasury/movement-races.test.ts"],
-  },
-  {
-    name: "movement-known-owner",
-    guard: "A movement that names an unknown account goes to suspense.",
-    file: sqlFile("functions/treasury_record.sql"),
-    find: "coalesce((select a.id from account a where a.id = owner and quote is not null), ",
-    replace: "coalesce(owner, ",
-    tests: BOOKS,
-  },
-  {
-    name: "finalize-network",
-    guard: "A payment is finalized on its own network only.",
-    file: sqlFile("functions/treasury_finalize.sql"),
-    find: "where network = of_network and reference = any (payment_references)",
-    replace: "where reference = any (payment_references)",
-    tests: ["test/postgres/ledger/networks.test.ts"],
-  },
-  {
-    name: "finalize-not-reversed",
-    guard: "A reversed payment is not finalized by its status alone.",
-    file: sqlFile("functions/treasury_finalize.sql"),
-    find: "and not finalized and not reversed",
-    replace: "and not finalized",
-    tests: ONCE,
-  },
-  {
-    name: "reverse-once",
-    guard: "A payment is reversed once.",
-    file: sqlFile("functions/treasury_reverse.sql"),
-    find: "and not finalized and (again or not reversed)",
-    replace: "and not finalized",
-    tests: ONCE,
-  },
-  {
-    name: "reverse-unfinalized",
-    guard: "A finalized payment is not reversed.",
-    file: sqlFile("functions/treasury_reverse.sql"),
-    find: "and not finalized and (again or not reversed)",
-    replace: "and (again or not reversed)",
-    tests: ONCE,
-  },
-  {
-    name: "reversal-debits",
-    guard: "A reversal debits the balance.",
-    file: sqlFile("functions/treasury_reverse.sql"),
-    find: "set available = account.available - taken.amount",
-    replace: "set available = account.available",
-    tests: ONCE,
-  },
-  {
-    name: "reversed-buys-nothing",
-    guard: "A reversed payment buys nothing.",
-    file: sqlFile("functions/ledger_lookup.sql"),
-    find: "when payment.reversed then 'reversed'\n        when payment.settled",
-    replace: "when payment.settled",
-    tests: ["test/postgres/treasury/corrections.test.ts"],
-  },
-  {
-    name: "reversed-not-adopted",
-    guard: "A payment reversed while its call waits is not spent.",
-    file: sqlFile("functions/ledger_credit_payments.sql"),
-    find: "and not payment.settled and not payment.reversed",
-    replace: "and not payment.settled",
-    tests: LOCKS,
-  },
-  {
-    name: "credited-payment-locked",
-    guard: "A payment is locked while it buys its call again.",
-    file: sqlFile("functions/ledger_credit_payments.sql"),
-    find: "select from payment where network = known.network and reference = known.reference for update",
-    replace: "select from payment where network = known.network and reference = known.reference",
-    tests: LOCKS,
-  },
-  {
-    name: "assign-once",
-    guard: "A transfer in suspense is assigned once.",
-    file: sqlFile("functions/treasury_assign.sql"),
-    find: "if given.assigned_to is not null then",
-    replace: "if false then",
-    tests: ONCE,
-  },
-  {
-    name: "assign-suspense",
-    guard: "Only transfers in suspense are assigned.",
-    file: sqlFile("functions/treasury_assign.sql"),
-    find: "and p.account_id = suspense and not p.reversed",
-    replace: "and not p.reversed",
-    tests: ["test/postgres/treasury/suspense.test.ts"],
-  },
-  {
-    name: "opening-once",
-    guard: "The treasury's opening balance is recorded once.",
-    file: sqlFile("functions/treasury_start_watch.sql"),
-    find: "if found and amount > 0 then",
-    replace: "if amount > 0 then",
-    tests: ONCE,
-  },
-  {
-    name: "watch-never-back",
-    guard: "The treasury cursor never moves back.",
-    file: sqlFile("functions/treasury_advance_watch.sql"),
-    find: "greatest(slot, to_slot)",
-    replace: "to_slot",
-    tests: WATCH,
-  },
-  {
-    name: "one-leader",
-    guard: "One instance at a time leads the treasury jobs.",
-    file: sqlFile("functions/treasury_lead.sql"),
-    find: "where held.owner = excluded.owner or held.until < now()",
-    replace: "",
-    tests: WATCH,
-  },
-  {
-    name: "resign-own-lease",
-    guard: "An instance gives up only its own lease.",
-    file: sqlFile("functions/treasury_resign.sql"),
-    find: "where name = 'treasury' and owner = instance",
-    replace: "where name = 'treasury'",
-    tests: WATCH,
-  },
-  {
-    name: "functions-own-tables",
-    guard: "No role can make the ledger's functions write to its own tables.",
-    file: sqlFile("functions/ledger_credit.sql"),
-    find: "set search_path = public, pg_temp",
-    replace: "set search_path = pg_temp, public",
-    tests: ["test/postgres/database/rights.test.ts"],
-  },
+  ...mutants(sqlFile("migrations/0001_baseline.sql"), "test/postgres/database/constraints.test.ts", {
+    "movement-once": [
+      "A transaction moves the treasury account once.",
+      "primary key (token_account, tx_signature)",
+      "unique (token_account, tx_signature, created_at)",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_record.sql"), "test/postgres/treasury/treasury-ledger.test.ts", {
+    "movement-credited": [
+      "A movement that names a quote is credited to its account.",
+      "set available = a.available + change where a.id = holder",
+      "set available = a.available where a.id = holder",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_record.sql"), "test/postgres/treasury/treasury-ledger.test.ts", {
+    "movement-as-credited": [
+      "A movement with another amount than was credited changes nothing.",
+      "if known.amount <> change then",
+      "if false then",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_record.sql"), AFTER_RESTORE, {
+    "restored-credited-once": [
+      "A payment that was credited before a restore is not credited again.",
+      "when known.reversed then 'reinstated' else 'finalized' end",
+      "when known.reversed then 'reinstated' else 'credited' end",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_reverse.sql"), "test/postgres/treasury/corrections.test.ts", {
+    "reverse-once": [
+      "A payment is reversed once.",
+      "and not finalized and (again or not reversed)",
+      "and not finalized",
+    ],
+    "reverse-unfinalized": [
+      "A finalized payment is not reversed.",
+      "and not finalized and (again or not reversed)",
+      "and (again or not reversed)",
+    ],
+    "reversal-debits": [
+      "A reversal debits the balance.",
+      "set available = account.available - taken.amount",
+      "set available = account.available",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_assign.sql"), "test/postgres/treasury/suspense.test.ts", {
+    "assign-once": [
+      "A transfer in suspense is assigned once.",
+      "if given.assigned_to is not null then",
+      "if false then",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_assign.sql"), "test/postgres/treasury/suspense.test.ts", {
+    "assign-suspense": [
+      "Only transfers in suspense are assigned.",
+      "and p.account_id = suspense and not p.reversed",
+      "and not p.reversed",
+    ],
+  }),
+  ...mutants(sqlFile("functions/treasury_lead.sql"), "test/postgres/treasury/treasury-ledger.test.ts", {
+    "one-leader": [
+      "One instance at a time leads the treasury jobs.",
+      "where held.owner = excluded.owner or held.until < now()",
+      "",
+    ],
+  }),
+  ...mutants("src/app/jobs/background-worker.ts", "test/app/jobs/background-worker.test.ts", {
+    "leader-lapses": [
+      "An instance that cannot renew its leader lease stops before another can take it.",
+      "setTimeout(() => this.#stopLeading(), this.#leaseMs * LOCAL_SHARE)",
+      "setTimeout(() => {}, this.#leaseMs * LOCAL_SHARE)",
+    ],
+  }),
+  ...mutants("src/solana/treasury/finality-statuses.ts", "test/solana/treasury/finality-statuses.test.ts", {
+    "vanished-denied-everywhere": [
+      "A payment has vanished only if every endpoint denies it.",
+      "if (disproofs.includes(undefined))",
+      "if (disproofs.every((disproof) => disproof === undefined))",
+    ],
+    "finalized-as-credited": [
+      "A payment is finalized with the credited amount.",
+      "reading.movement.change === payment.amount",
+      "reading.movement.change !== 0n",
+    ],
+  }),
+  ...mutants("src/solana/treasury/treasury-movement.ts", "test/solana/treasury/movement-reading.test.ts", {
+    "movement-own-account": [
+      "A transfer to a treasury account that changed its owner is not credited.",
+      "&& before.own && after.own",
+      "",
+    ],
+  }),
+  ...mutants("src/app/jobs/record-history.ts", "test/app/jobs/watch-treasury.test.ts", {
+    "watch-waits-for-the-rest": [
+      "The treasury cursor moves only after everything was recorded.",
+      "if (failures.length > 0) {",
+      "if (false) {",
+    ],
+  }),
+  ...mutants("src/app/deposits/account-deposits.ts", WALLETS, {
+    "wallet-quote-account": [
+      "A wallet gets transactions only for quotes of its own account.",
+      "if (quote?.accountId !== accountId)",
+      "if (!quote)",
+    ],
+  }),
+  ...mutants("src/payments/wallet/signed-payment.ts", WALLETS, {
+    "wallet-pays-treasury": [
+      "The gateway submits for wallets only transactions that pay the treasury.",
+      "destination?.equals(treasury) !== true",
+      "!destination",
+    ],
+  }),
+  ...mutants("src/postgres/operations/seals.ts", "test/postgres/operations/seals.test.ts", {
+    "seal-checked": [
+      "An audit of all history compares it with each seal.",
+      "or seal.hash <> sha256(coalesce(earlier.hash, ''::bytea) || found.hash)",
+      "",
+    ],
+  }),
+  ...mutants("src/app/operations/archive/verify-month.ts", "test/postgres/archive/archive.test.ts", {
+    "archive-verified": [
+      "A month is dropped only if each row that was read back is that of the table.",
+      "if (column || !expected)",
+      "if (!expected)",
+    ],
+  }),
+  ...mutants("src/postgres/database/start-checks.ts", AFTER_RESTORE, {
+    "restored-refused": [
+      "A restored database is served only after `after-restore`.",
+      "if (!found || found.reconciledAt !== null) return [];",
+      "if (!found || found.mark) return [];",
+    ],
+  }),
+  ...mutants("src/cli/after-restore.ts", AFTER_RESTORE, {
+    "restored-keys": [
+      "Keys that the operator log knows as revoked are revoked again.",
+      "(used < since && !revoked.has(keyId))",
+      "used < since",
+    ],
+  }),
 ];

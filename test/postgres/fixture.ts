@@ -1,46 +1,96 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 import { expect } from "vitest";
 import type { CallAuthorization, Ledger, RunEnd, RunEndResult } from "../../src/app/calls/ledger.ts";
 import type { BudgetLimits } from "../../src/domain/accounts/budget.ts";
-import type { CallPayment, VerifiedTransfer } from "../../src/app/payments/verified-transfer.ts";
+import type { CallPayment, VerifiedTransfer } from "../../src/app/payments/payment-methods.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { stepIdOf } from "../../src/domain/payments/quote.ts";
 import { audit } from "../../src/postgres/operations/audit.ts";
-import { Leases } from "../../src/postgres/ledger/leases.ts";
+import { Leases, Sweeper } from "../../src/postgres/ledger/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger/ledger.ts";
 import { openPool } from "../../src/postgres/database/pool.ts";
-import { Sweeper } from "../../src/postgres/ledger/sweeper.ts";
+import { PostgresRefunds, PostgresSuspense } from "../../src/postgres/treasury/suspense.ts";
+import { PostgresTreasuryLedger } from "../../src/postgres/treasury/treasury-ledger.ts";
+import { closing, openDatabase } from "../support/postgres.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
-import { NETWORK } from "../../src/domain/payments/body-proof.ts";
+import { SOLANA } from "../../src/domain/payments/payment-id.ts";
 
 export const PRICE = 10_000n;
 
-/** The ledger part of a gateway instance, without background work. */
-export interface Instance {
-  instanceId: string;
-  pool: Pool;
-  ledger: PostgresLedger;
-  leases: Leases;
-  sweeper: Sweeper;
-  close(): Promise<void>;
+/** See {@link openInstance}. */
+export type Instance = ReturnType<typeof openInstance>;
+
+export const silent = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** Gives the pool time limits for a busy machine. Only a test of the limits needs those of production. */
+function patient(pool: Pool, lockTimeoutMs = 60_000): Pool {
+  Object.assign(pool.options, {
+    connectionTimeoutMillis: 60_000,
+    statement_timeout: 60_000,
+    query_timeout: 65_000,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  return pool;
 }
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
+/** What a test changes of a call. */
+type Change = Partial<CallAuthorization>;
 
-export function openInstance(url: string, leaseMs = 15_000): Instance {
+/** The ledger part of a gateway instance, without background work, and shorthands for its calls. */
+export function openInstance(url: string, { leaseMs = 15_000, lockTimeoutMs = 60_000 } = {}) {
   const instanceId = randomUUID();
-  const pool = openPool(url, { max: 4, applicationName: `test ${instanceId}` });
+  const pool = patient(openPool(url, { max: 4, applicationName: `test ${instanceId}` }), lockTimeoutMs);
   const leases = new Leases({ pool, instanceId, leaseMs, log: silent });
   const ledger = new PostgresLedger({ pool, instanceId, leaseMs, leases });
-  const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log: silent });
-  return { instanceId, pool, ledger, leases, sweeper, close: () => pool.end() };
+  /** Authorizes a call, which must start. */
+  const start = async (accountId: string, change?: Change) => {
+    const call = callOf(accountId, change);
+    expect(await ledger.authorize(call)).toEqual({ kind: "started" });
+    return call;
+  };
+  return {
+    ...{ instanceId, pool, leases, ledger },
+    sweeper: new Sweeper({ pool, instanceId, leases, leaseMs, log: silent }),
+    treasury: new PostgresTreasuryLedger({ pool, instanceId }),
+    suspense: new PostgresSuspense(pool),
+    refunds: new PostgresRefunds(pool),
+    /** Creates an account. */
+    account: (balance = 0n) => makeAccount(pool, balance),
+    key: (accountId: string, limits?: Partial<BudgetLimits>) => makeKey(pool, accountId, limits),
+    authorize: (accountId: string, change?: Change) => ledger.authorize(callOf(accountId, change)),
+    start,
+    /** Starts a call and captures it. @returns its receipt, "" for a free call */
+    buy: async (accountId: string, change?: Change) => {
+      const call = await start(accountId, change);
+      const captured = await ledger.capture(completed(call));
+      if (captured.kind !== "captured") throw new Error(`the run was ${captured.kind}`);
+      return { call, receiptId: captured.receipt?.receiptId ?? "" };
+    },
+    /** Starts a call and releases it. */
+    fail: async (accountId: string, change?: Change) => {
+      const call = await start(accountId, change);
+      expect(await ledger.release(failed(call))).toEqual({ kind: "released" });
+      return call;
+    },
+    balance: (accountId: string) => ledger.balance(accountId),
+    close: () => pool.end(),
+  };
+}
+
+/** A database for the tests of one file with three instances. Closed after the tests. */
+export async function openLedger(options: Parameters<typeof openInstance>[1] = {}) {
+  const database = await openDatabase();
+  const open = () => closing(openInstance(database.url, options));
+  const [one, two, three] = [open(), open(), open()];
+  return { database, pool: one.pool, one, two, three, instances: [one, two, three] as const };
 }
 
 /** Creates an account with that balance, funded by an adjustment. */
 export async function makeAccount(pool: Pool, balance: bigint): Promise<string> {
-  const accountId = newId("acct", systemClock, systemRandom);
+  const accountId = idOf("acct");
   await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [
     uuidOf("acct", accountId),
     base58.encode(randomBytes(32)),
@@ -54,12 +104,18 @@ export async function makeAccount(pool: Pool, balance: bigint): Promise<string> 
   return accountId;
 }
 
-export function newRunId(): string {
-  return newId("run", systemClock, systemRandom);
+/** A new identifier, of that time in ms. */
+export function idOf(kind: Parameters<typeof newId>[0], at = systemClock.now()): string {
+  return newId(kind, { now: () => at }, systemRandom);
 }
 
-function newReceiptId(): string {
-  return newId("rcpt", systemClock, systemRandom);
+/** Waits for the next millisecond: identifiers of the same one have no defined order. */
+export async function nextMillisecond(): Promise<void> {
+  for (const before = Date.now(); Date.now() === before;) await new Promise(setImmediate);
+}
+
+export function newRunId(): string {
+  return idOf("run");
 }
 
 export function fingerprintOf(text: string): Buffer {
@@ -67,10 +123,10 @@ export function fingerprintOf(text: string): Buffer {
 }
 
 /** A paid call from the balance without an idempotency key. */
-export function callOf(accountId: string, change: Partial<CallAuthorization> = {}): CallAuthorization {
+export function callOf(accountId: string, change: Change = {}): CallAuthorization {
   return {
     accountId,
-    keyId: newId("key", systemClock, systemRandom),
+    keyId: idOf("key"),
     budgeted: false,
     limitsVersion: 0,
     runId: newRunId(),
@@ -86,7 +142,7 @@ export function callOf(accountId: string, change: Partial<CallAuthorization> = {
 
 export function depositOf(change: Partial<VerifiedTransfer> = {}): VerifiedTransfer {
   return {
-    network: NETWORK,
+    network: SOLANA,
     reference: base58.encode(randomBytes(64)),
     amount: PRICE,
     quoteId: `qt_${base58.encode(randomBytes(32))}`,
@@ -112,13 +168,16 @@ export function paymentOf(deposit: VerifiedTransfer): CallPayment {
 /** Limits that apply to no call. */
 const NO_BUDGET = { perDay: undefined, perMonth: undefined, inAll: undefined, warnPercent: 80 };
 
-/** Creates a key with limits; returns what an authenticated call of it has. */
+/** What an authenticated call of a key has. */
+export type TestKey = Pick<CallAuthorization, "keyId" | "budgeted" | "limitsVersion">;
+
+/** Creates a key with limits. */
 export async function makeKey(
   pool: Pool,
   accountId: string,
   limits: Partial<BudgetLimits> = {},
-): Promise<Pick<CallAuthorization, "keyId" | "budgeted" | "limitsVersion">> {
-  const [keyId, account] = [newId("key", systemClock, systemRandom), uuidOf("acct", accountId)];
+): Promise<TestKey> {
+  const [keyId, account] = [idOf("key"), uuidOf("acct", accountId)];
   await pool.query(
     "insert into api_key (id, account_id, sha256, prefix, name, scopes) values ($1, $2, $3, '', '', '{}')",
     [uuidOf("key", keyId), account, randomBytes(32)],
@@ -147,7 +206,7 @@ export async function setLimits(
 
 /** A successful end of the call's run. */
 export function completed(call: CallAuthorization, result = { answer: 42 }) {
-  return { runId: call.runId, outcome: "completed", receiptId: newReceiptId(), result } as const;
+  return { runId: call.runId, outcome: "completed", receiptId: idOf("rcpt"), result } as const;
 }
 
 /** Captures or releases. */
@@ -185,6 +244,24 @@ export async function expireLeases(pool: Pool, ...calls: readonly CallAuthorizat
   await pool.query("update run set lease_until = now() - interval '1 second' where id = any ($1::uuid[])", [
     calls.map(({ runId }) => uuidOf("run", runId)),
   ]);
+}
+
+/** Runs `work` in a transaction of its own connection, which is rolled back unless `work` commits it. */
+export async function inTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    return await work(client);
+  } finally {
+    // A timeout may have closed the connection already.
+    await client.query("rollback").then(
+      () => client.release(),
+      () => client.release(true),
+    );
+  }
 }
 
 /** Waits until the instance has a statement that waits for a lock. The pool belongs to another instance. */

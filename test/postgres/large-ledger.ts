@@ -1,7 +1,7 @@
 import pg from "pg";
 import { SCOPES } from "../../src/domain/accounts/scope.ts";
 import { SYSTEM_ACCOUNTS } from "../../src/postgres/database/system-accounts.ts";
-import { NETWORK } from "../../src/domain/payments/body-proof.ts";
+import { SOLANA } from "../../src/domain/payments/payment-id.ts";
 import { openPool } from "../../src/postgres/database/pool.ts";
 import { addSeal, contentOf, lastSeal } from "../../src/postgres/operations/seals.ts";
 
@@ -217,7 +217,7 @@ function rows({
     `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
       claim_key, slot,
         block_time, finalized, paid_by, reversed, assigned_to)
-     select '${NETWORK}', ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case
+     select '${SOLANA}', ${signature}, case when ${nobodys} then '${suspense}' else ${account} end, case
        when ${named}
        then 'dep_' || ${depositUuid} when not ${nobodys} then ${quote} end,
             ${price} + n % 10 / 9 * 500, ${paid}, case when ${paid} then ${fingerprint} end, case
@@ -244,7 +244,7 @@ function rows({
             case when n > ${failed} and n <= ${free} then 0 else ${price} end,
             case when ${claimed} then ${key} end, case when ${paid} then ${quote} end, case when ${paid}
               then 'step_' || n end,
-            case when ${paid} then '${NETWORK}' end, case when ${paid} then ${signature} end, case when
+            case when ${paid} then '${SOLANA}' end, case when ${paid} then ${signature} end, case when
               ${relayed} then 'gasless' when ${paid}
               then 'transfer' else 'balance' end, ${startedAt} from ${calls}`,
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)

@@ -4,17 +4,22 @@ import type { Clock } from "../../src/domain/core/clock.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { PostgresSealingKeys } from "../../src/postgres/payments/sealing-keys.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
+import { silent } from "./fixture.ts";
 
 /** A full instance with background work. */
-export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgres> {
+export async function openStarted(
+  url: string,
+  options: Partial<Parameters<typeof openPostgres>[0]> = {},
+): Promise<Postgres> {
   const postgres = await openPostgres({
     url,
     instanceId: randomUUID(),
     clock: systemClock,
     random: systemRandom,
-    leaseMs,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
+    leaseMs: 15_000,
+    log: silent,
     poolSize: 4,
+    ...options,
   });
   postgres.start();
   return postgres;
@@ -22,6 +27,11 @@ export async function openStarted(url: string, leaseMs = 15_000): Promise<Postgr
 
 /** The secrets that sign API keys of this database. */
 export function openKeySecrets(pool: Pool, clock: Clock = systemClock): Promise<PostgresSealingKeys> {
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
-  return PostgresSealingKeys.open({ pool, clock, random: systemRandom, log, table: "api_key_secret" });
+  return PostgresSealingKeys.open({
+    pool,
+    clock,
+    random: systemRandom,
+    log: silent,
+    table: "api_key_secret",
+  });
 }

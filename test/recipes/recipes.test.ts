@@ -10,7 +10,7 @@ import { command, ROOT } from "../tooling/command.ts";
 import { RECIPES } from "./recipes.ts";
 
 /** Files written by `npm run generate` and `npm run sql`. */
-const GENERATED = /^(gen|docs\/reference\/api)\/|^docs\/reference\/tools\.md$|\/checksums\.json$/;
+const GENERATED = /^(gen|docs\/reference\/api)\/|^docs\/reference\/(tools|errors)\.md$|\/checksums\.json$/;
 const VOUCHER = "test/app/payments/voucher/voucher-method.ts";
 const MIGRATIONS = "src/postgres/database/sql/migrations";
 const COPIED = ["docs", "gen", "package.json", "proto", "buf.yaml", "src", "test", "tsconfig.json"];
@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (const { files } of RECIPES)
     for (const [file, change] of Object.entries(files)) await apply(file, change);
   await expectSuccess("buf", ["generate", "--template", "proto/buf.gen.yaml"]);
-  await expectSuccess("node", ["test/update-tools-page.ts"]);
+  await expectSuccess("node", ["test/reference/main.ts"]);
   await expectSuccess("node", ["test/update-sql-checksums.ts"]);
 });
 afterAll(() => rm(copy, { recursive: true, force: true }));
@@ -47,7 +47,9 @@ it("changes no other files but generated ones", async () => {
   const changed = (await Promise.all(COPIED.map(changedBelow))).flat();
   const ours = new Set(RECIPES.flatMap(({ files }) => Object.keys(files).map(numbered)));
   expect(changed.filter((file) => !ours.has(file) && !GENERATED.test(file))).toEqual([]);
-  expect(changed).toEqual(expect.arrayContaining([...ours, "gen/errors.ts", "docs/reference/tools.md"]));
+  expect(changed).toEqual(
+    expect.arrayContaining([...ours, "gen/errors.ts", "docs/reference/errors.md", "docs/reference/tools.md"]),
+  );
 });
 
 it("has right types in the sources, their nearest tests and the console", async () => {
@@ -63,20 +65,18 @@ it("keeps the layers", async () => {
   expect(await layersAreKept()).toEqual({ code: 0, output: "" });
 });
 
-it("passes the tests of the tool, the catalogue and the errors", async () => {
+it("passes the tests of the tool and the catalogue", async () => {
   const tests = [
     "test/tools/word-count.test.ts",
     "test/tools/index.test.ts",
     "test/tools/documentation.test.ts",
   ];
-  const errors = "test/contract/errors-documented.test.ts";
   await expectSuccess("vitest", [
     "run",
     "--root=.",
     "--config=test/vitest.config.ts",
     "--project=unit",
     ...tests,
-    errors,
   ]);
 });
 

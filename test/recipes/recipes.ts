@@ -99,15 +99,11 @@ message GetLatestReceiptResponse {
         ),
       ),
       "src/transport/services/calls/receipt-service.ts": before(
-        "    getReceipt: {",
-        `    getLatestReceipt: {
-      key: "required",
-      scope: "billing:read",
-      async call(_request, { caller: { accountId } }) {
-        const query = { accountId, limit: 1, cursor: undefined, status: undefined };
-        const { items } = await receipts.list(query);
-        return { receipt: receiptMessage(found(items[0], "receipt")) };
-      },
+        "    async getReceipt(",
+        `    async getLatestReceipt(_request, { caller: { accountId } }) {
+      const query = { accountId, limit: 1, cursor: undefined, status: undefined };
+      const { items } = await receipts.list(query);
+      return { receipt: receiptMessage(found(items[0], "receipt")) };
     },
 `,
       ),
@@ -115,7 +111,7 @@ message GetLatestReceiptResponse {
   },
   {
     heading: "Add an error code",
-    places: 2,
+    places: 1,
     files: {
       "proto/toolgate/v1/api.proto": before(
         '  errors: {\n    code: "PAYMENT_PENDING"',
@@ -127,10 +123,6 @@ message GetLatestReceiptResponse {
   }
 `,
       ),
-      "docs/reference/errors.md": before(
-        "| `PAYMENT_PENDING` | 503 |",
-        "| `TOOL_BUSY` | 503 | UNAVAILABLE | the tool has no free slot | repeat the call |\n",
-      ),
     },
   },
   {
@@ -141,7 +133,7 @@ message GetLatestReceiptResponse {
       "src/app/payments/voucher/voucher-method.ts": "",
       "src/gateway/payment-methods.ts": both(
         before(
-          "\n/** Dependencies of the payment methods. */",
+          "\nexport interface PaymentPorts",
           `import { voucherMethod } from "../app/payments/voucher/voucher-method.ts";\n`,
         ),
         before(
@@ -155,7 +147,7 @@ message GetLatestReceiptResponse {
     heading: "Add a page of the console",
     places: 2,
     files: {
-      "src/console/pages/tools.tsx": `import { useCatalogue } from "../catalogue.ts";
+      "src/console/pages/tools.tsx": `import { useCatalogue } from "../rpc.ts";
 import { Card, Page } from "../ui/index.ts";
 import { QueryResult } from "./query-result.tsx";
 
@@ -188,12 +180,12 @@ export function ToolsPage() {
     files: {
       "src/postgres/database/sql/migrations/NNNN_receipt_asset.sql":
         "alter table receipt add column asset text not null default 'USDC';\n",
-      "src/postgres/database/entities/receipt.ts": before(
-        "    createdAt:",
+      "src/postgres/database/entities/calls.ts": before(
+        "    debited:",
         '    asset: p.text().default("USDC"),\n',
       ),
       "src/domain/calls/receipt.ts": both(
-        before("  createdAt: Date;", "  asset?: string;\n"),
+        before("  refunded: MicroUsd;", "  asset?: string;\n"),
         before('  txSignature: "tx_signature",', '  asset: "asset",\n'),
       ),
       "proto/toolgate/v1/receipt.proto": before(

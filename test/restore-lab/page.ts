@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import type { Account } from "../../src/dev/embedded-postgres/account.ts";
 import { ROOT } from "../tooling/command.ts";
 
-const PAGE = path.join(ROOT, "docs/guides/backup.md");
+const PAGE = path.join(ROOT, "docs/guides/run-at-scale.md");
 const UNIT = path.join(ROOT, "deploy/systemd/toolgate-backup@.service");
 
 /** How the lab runs the commands of the page. */
@@ -20,7 +20,7 @@ export interface Shell {
 }
 
 /**
- * Runs the commands of a section of docs/guides/backup.md.
+ * Runs the commands of a section of docs/guides/run-at-scale.md.
  * @returns what they print
  * @throws Error when one fails
  */
@@ -30,14 +30,14 @@ export async function runSection(
   block: "first" | "last" = "first",
 ): Promise<string> {
   const page = await readFile(PAGE, "utf8");
-  const section = page.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+  const section = page.split(`## ${heading}\n`)[1]?.split(/\n##+ /)[0] ?? "";
   const blocks = [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, lines = ""]) => lines);
   const commands = blocks
     .at(block === "last" ? -1 : 0)
     ?.replaceAll("\\\n", " ")
     .trim()
     .split("\n");
-  if (!commands) throw new Error(`docs/guides/backup.md has no commands in ${heading}`);
+  if (!commands) throw new Error(`docs/guides/run-at-scale.md has no commands in ${heading}`);
   let output = "";
   for (const command of commands) output += await runCommand(shell, command);
   return output;

@@ -2,20 +2,21 @@ import { execFile } from "node:child_process";
 import { appendFile, chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { serverAccount, type Account } from "../../src/dev/embedded-postgres/account.ts";
+import { signalPostgres, type LabDatabase } from "../lab-kit/database.ts";
+
 import { restartPort } from "../support/ports.ts";
 import { findPostgres, start, type Running } from "../support/programs.ts";
-import type { GroundDatabase } from "../faults/database.ts";
 import { query } from "../support/database-server.ts";
+import { until } from "../support/until.ts";
 import { ROOT } from "../tooling/command.ts";
 
 /** How long a start may take, ms, recovery not included. */
 const START_MS = 60_000;
 
 /** A PostgreSQL of Debian that archives its WAL with the shipped configuration of pgBackRest. */
-export class ArchivedServer implements GroundDatabase {
+export class ArchivedServer implements LabDatabase {
   readonly url: string;
   /** Runs the server and pgBackRest; undefined: this user. */
   readonly account: Account | undefined;
@@ -47,8 +48,10 @@ export class ArchivedServer implements GroundDatabase {
     await promisify(execFile)(initdb, args, { ...account, cwd: "/", env: server.environment });
     await server.#configure();
     await server.begin();
-    await server.#reached();
-    await query(server.url.replace(/toolgate$/, "postgres"), "create database toolgate");
+    const create = () => query(server.url.replace(/toolgate$/, "postgres"), "create database toolgate");
+    await until(create, START_MS).catch(async () => {
+      throw new Error(`PostgreSQL did not start: ${await server.log()}`);
+    });
     return server;
   }
 
@@ -65,23 +68,11 @@ export class ArchivedServer implements GroundDatabase {
     this.#running = undefined;
   }
 
-  /** Quits without a checkpoint. */
-  async quit(): Promise<void> {
-    const lock = await readFile(path.join(this.#data, "postmaster.pid"), "utf8");
-    process.kill(Number(lock.split("\n")[0]), "SIGQUIT");
+  /** Quits without a checkpoint, and loses its disk. */
+  async lose(): Promise<void> {
+    await signalPostgres(this.#data, "SIGQUIT");
     await this.#running?.ended;
     this.#running = undefined;
-  }
-
-  async crash(): Promise<void> {
-    await this.quit();
-    await this.begin();
-    await this.#reached();
-  }
-
-  /** Loses its disk. */
-  async lose(): Promise<void> {
-    await this.quit();
     await rm(this.#data, { recursive: true });
     await mkdir(this.#data, { mode: 0o700 });
     if (this.account) await chown(this.#data, this.account.uid, this.account.gid);
@@ -100,30 +91,21 @@ export class ArchivedServer implements GroundDatabase {
     return path.join(this.#folder, "log", "postgres.log");
   }
 
-  async #reached(): Promise<void> {
-    const since = performance.now();
-    const url = this.url.replace(/toolgate$/, "postgres");
-    while (!(await query(url, "select 1").catch(() => undefined))) {
-      if (performance.now() - since > START_MS)
-        throw new Error(`PostgreSQL did not start: ${await this.log()}`);
-      await sleep(100);
-    }
-  }
-
   /** Writes the shipped files with this server's folders and port. */
   async #configure(): Promise<void> {
     const shipped = (name: string) => readFile(path.join(ROOT, "deploy/pgbackrest", name), "utf8");
-    const own = `port = ${this.#port}\nlisten_addresses = '127.0.0.1'\nmax_connections = 200
+    const settings = `port = ${this.#port}\nlisten_addresses = '127.0.0.1'\nmax_connections = 200
       unix_socket_directories = '${this.#folder}'\n`;
-    await appendFile(path.join(this.#data, "postgresql.conf"), `${await shipped("postgresql.conf")}${own}`);
+    await appendFile(
+      path.join(this.#data, "postgresql.conf"),
+      `${await shipped("postgresql.conf")}${settings}`,
+    );
+    const own = ["log", "lock", "spool"].map((name) => `${name}-path=${this.#folder}/${name}`);
     const text = (await shipped("pgbackrest.conf"))
       .replace("/var/lib/postgresql/15/main", this.#data)
       .replace("/var/lib/pgbackrest", path.join(this.#folder, "repository"))
       .replace("pg1-port=5432", `pg1-port=${this.#port}\npg1-socket-path=${this.#folder}`)
-      .replace(
-        "[global]",
-        ["[global]", ...["log", "lock", "spool"].map((n) => `${n}-path=${this.#folder}/${n}`)].join("\n"),
-      );
+      .replace("[global]", ["[global]", ...own].join("\n"));
     await writeFile(this.environment["PGBACKREST_CONFIG"] ?? "", text, { mode: 0o644 });
   }
 }

@@ -14,12 +14,9 @@ import { ProcessWatch } from "./process-watch.ts";
 import { outcomeOf } from "./engine-contract.ts";
 import { silent } from "./silent-log.ts";
 
-/** Slow and redundant cases run only in `npm run corpus`. */
+/** The others start a process each, and run in `npm run corpus`. */
 const isWanted = (one: Case) =>
-  EVERYTHING ||
-  one.always === true ||
-  (one.language === "javascript" && one.long !== true) ||
-  one.shares === true;
+  EVERYTHING || one.always === true || one.sharp === true || one.shares === true;
 /** Why an attempt is skipped without bubblewrap. */
 const NAMESPACES =
   "the isolation `process` does not promise this: docs/guides/sandbox.md, “What it does not stop”";
@@ -81,7 +78,7 @@ describe.each(isolations())("corpus of attacks, isolation $isolation", ({ isolat
     });
   });
 
-  it.concurrent.for(whole ? PAIRS : PAIRS.slice(0, 1))(
+  it.concurrent.for(EVERYTHING && whole ? PAIRS : PAIRS.slice(0, 1))(
     "keeps nothing one run leaves for the next ($plants.language)",
     async ({ plants, looks }) => {
       expect(judge(plants, await run(plants), host, LIMITS)).toEqual([]);

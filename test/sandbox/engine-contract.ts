@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type {
+  AccountJob,
   SandboxEngine,
-  SandboxJob,
   SandboxLanguage,
   SandboxOutcome,
 } from "../../src/domain/tools/sandbox.ts";
@@ -9,14 +9,11 @@ import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { ANSWERS_42, ENDLESS, job } from "./contract-code.ts";
 import { codeContract } from "./code-contract.ts";
 
-/** Capacity of an engine. */
 export interface EngineRoom {
   readonly atOnce: number;
-  /** Further executions are rejected. */
   readonly waiting: number;
 }
 
-/** The engine under test. */
 export interface ContractParts {
   /** Whether it runs code. If not, only contract-code.ts is used. */
   readonly runsCode: boolean;
@@ -32,7 +29,6 @@ export interface MadeEngine {
 
 const ROOMY = { atOnce: 2, waiting: 4 };
 const NARROW = { atOnce: 1, waiting: 1 };
-/** Never aborts. */
 const NEVER = new AbortController().signal;
 
 /**
@@ -73,6 +69,19 @@ export function engineContract(
         expect((await outcomeOf(roomy.engine(), answers)).result).toBe(42);
         await roomy.engine().cancel(endless.runId);
         expect((await first.done).status).toBe("cancelled");
+      });
+
+      it("runs another account's code while one waits for its own to end", async () => {
+        const [endless, later] = [job(ENDLESS.javascript), job(ANSWERS_42.javascript)];
+        const first = await roomy.engine().start(endless, NEVER);
+        let isOver = false;
+        const second = outcomeOf(roomy.engine(), { ...later, accountId: endless.accountId });
+        void second.finally(() => (isOver = true));
+        expect((await outcomeOf(roomy.engine(), job(ANSWERS_42.javascript))).result).toBe(42);
+        expect(isOver).toBe(false);
+        await roomy.engine().cancel(endless.runId);
+        await first.done;
+        expect((await second).result).toBe(42);
       });
 
       it("stops code at its time limit", async () => {
@@ -181,8 +190,7 @@ export function engineContract(
   });
 }
 
-/** Runs a job to its end. */
-export async function outcomeOf(engine: SandboxEngine, asked: SandboxJob): Promise<SandboxOutcome> {
+export async function outcomeOf(engine: SandboxEngine, asked: AccountJob): Promise<SandboxOutcome> {
   const { done } = await engine.start(asked, NEVER);
   return done;
 }

@@ -14,12 +14,10 @@ export class ProcessWatch {
     this.#timer = setInterval(() => this.#look(), 20);
   }
 
-  /** Highest peak memory, MiB. */
   get mostResidentMb(): number {
     return Math.max(0, ...this.#seen.values());
   }
 
-  /** Number of processes seen. */
   get count(): number {
     return this.#seen.size;
   }
@@ -52,13 +50,11 @@ export class ProcessWatch {
   }
 }
 
-/** All descendants of a process. */
 export function descendants(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).trim().split(" ").filter(Boolean).map(Number);
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** A zombie. */
 const GONE = "";
 
 /** Ids are reused; with its start time a process is unique. */

@@ -1,4 +1,3 @@
 import { pino } from "pino";
 
-/** Discards everything. */
 export const silent = pino({ level: "silent" });

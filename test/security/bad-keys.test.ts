@@ -1,15 +1,15 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { TRANSPORTS, type Call, type TransportClient } from "../interop/transports.ts";
 import { forgedKey, mistyped } from "../support/api-keys.ts";
 import { openDatabaseLink } from "../support/database-link.ts";
-import { request, startWorld, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { request } from "../support/world.ts";
 
 const LIST: Call = { method: ReceiptService.method.listReceipts, request: {}, path: "/receipts" };
 
-/** MCP over JSON-RPC. */
 function mcpClient(gateway: Gateway): TransportClient {
   return {
     async call(_call, headers) {
@@ -23,15 +23,10 @@ function mcpClient(gateway: Gateway): TransportClient {
 
 const ALL: typeof TRANSPORTS = [...TRANSPORTS, ["MCP", mcpClient]];
 
-let world: World;
-beforeAll(async () => {
-  world = await startWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-/** Returns "200" or the error code. */
 async function codeOf(client: TransportClient, key: string): Promise<string> {
   const outcome = await client.call(LIST, bearer(key));
   return "answer" in outcome ? "200" : (/"code":"(\w+)"/.exec(JSON.stringify(outcome.error))?.[1] ?? "?");

@@ -1,10 +1,14 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
 const names = z.record(z.string(), z.string());
 const manifest = z
-  .object({ dependencies: names, devDependencies: names, optionalDependencies: names, overrides: names })
+  .object({
+    ...{ dependencies: names, devDependencies: names, optionalDependencies: names },
+    /** Of every dependent, or of the named one. */
+    overrides: z.record(z.string(), z.union([z.string(), names])),
+  })
   .parse(JSON.parse(readFileSync("package.json", "utf8")));
 const lock = z
   .object({
@@ -25,7 +29,6 @@ const lock = z
 const LOCAL = new Set(["file:src/client", "file:test/packages"]);
 const page = readFileSync("docs/explanation/security.md", "utf8");
 
-/** Returns every installed copy of a package. */
 function copies(name: string) {
   return Object.entries(lock.packages).filter(
     ([path]) => path === `node_modules/${name}` || path.endsWith(`/node_modules/${name}`),
@@ -38,14 +41,29 @@ describe("dependencies", () => {
       ...manifest.dependencies,
       ...manifest.devDependencies,
       ...manifest.optionalDependencies,
-      ...manifest.overrides,
     });
+    const overrides = Object.entries(manifest.overrides)
+      .flatMap(([name, by]) => (typeof by === "string" ? [[name, by] as const] : Object.entries(by)))
+      // By the version of a direct dependency.
+      .filter(([name, version]) => version !== `$${name}`);
     expect(
-      all.filter(
+      [...all, ...overrides].filter(
         ([, version]) =>
           !/^(?:npm:@?[\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version) && !LOCAL.has(version),
       ),
     ).toEqual([]);
+  });
+
+  it("pins actions by commit, and publishes in a job that runs no code of the repository", () => {
+    const folder = ".github/workflows";
+    const workflows = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
+    const used = workflows.flatMap((text) => text.match(/uses: .*/g) ?? []);
+    expect(used.length).toBeGreaterThan(5);
+    expect(used.filter((line) => !/^uses: [\w/-]+@[\da-f]{40} # v[\d.]+$/.test(line))).toEqual([]);
+    const [, publish = ""] = readFileSync(`${folder}/release.yml`, "utf8").split("\n  publish:\n");
+    expect(publish).toContain("id-token: write");
+    expect(publish).toContain("sha256sum --check");
+    expect(publish).not.toMatch(/actions\/checkout|npm (?:ci|install|run|test)/);
   });
 
   it("pins every package by hash and installs from the registry only", () => {
@@ -63,17 +81,11 @@ describe("dependencies", () => {
     expect(readFileSync(".npmrc", "utf8")).toMatch(/^ignore-scripts=true$/m);
   });
 
-  it("lists every production dependency with its version on the security page", () => {
-    const rows = [...page.matchAll(/^\| `([@\w/.-]+)` \| (\d[\w.-]*) \|/gm)].map(([, name, version]) => [
-      name,
-      version,
-    ]);
-    const optional = Object.entries(manifest.optionalDependencies);
-    const ofGateway = optional.filter(([name]) => !name.startsWith("node-"));
-    expect(Object.fromEntries(rows)).toEqual({
-      ...manifest.dependencies,
-      ...Object.fromEntries(ofGateway),
-    });
+  it("lists every production dependency on the security page, and no other", () => {
+    const [, list = ""] = /## Production dependencies\n[\s\S]*?\n(- [\s\S]*?)\n\n/.exec(page) ?? [];
+    const listed = Array.from(list.matchAll(/`(@?[\w/.-]+)`/g), ([, name = ""]) => name);
+    const optional = Object.keys(manifest.optionalDependencies).filter((name) => !name.startsWith("node-"));
+    expect(listed.toSorted()).toEqual([...Object.keys(manifest.dependencies), ...optional].toSorted());
   });
 
   it("excludes versions known to be malicious", () => {

@@ -29,7 +29,6 @@ export function frame(type: number, flags = 0, stream = 0, payload: Uint8Array =
   return Buffer.concat([head, payload]);
 }
 
-/** Returns type, flags and payload of each complete frame. */
 export function framesIn(bytes: Buffer): { type: number; flags: number; payload: Buffer }[] {
   const frames = [];
   for (let at = 0; at + 9 <= bytes.length;) {

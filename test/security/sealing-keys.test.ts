@@ -1,20 +1,17 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { KEY_PATTERN, parseApiKey } from "../../src/domain/accounts/api-key.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { decodeBase58 } from "../../src/domain/core/base58.ts";
 import { runToolgateHere } from "../cli/toolgate.ts";
 import { openStarted } from "../postgres/open-postgres.ts";
 import { query } from "../support/database-server.ts";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
+import { memoOf, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
-let world: World;
+const world = useWorld();
 let other: World["gateway"];
-beforeAll(async () => {
-  world = await startWorld();
-  other = await world.startAnother();
-});
-afterAll(() => world.close());
+beforeAll(async () => void (other = await world.startAnother()));
 
 /** Runs a command with the database's owner, or the role that serves. */
 const toolgate = (args: string, url = world.database.url) =>
@@ -33,11 +30,7 @@ async function buy(agent: Agent, instance: { baseUrl: string }, headers: Record<
   const response = await fetch(`${instance.baseUrl}/v1/mcp/tools/call`, {
     method: "POST",
     body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } }),
-    headers: {
-      authorization: `Bearer ${agent.apiKey}`,
-      "content-type": "application/json",
-      ...headers,
-    },
+    headers: { authorization: `Bearer ${agent.apiKey}`, "content-type": "application/json", ...headers },
   });
   return { status: response.status, body: (await response.json()) as Answer["body"] };
 }

@@ -7,11 +7,13 @@ import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { restartPort } from "../support/ports.ts";
 import { createLogger } from "../../src/log.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { Instances, run, type Instance } from "../instances/process.ts";
 import { secret } from "../support/record.ts";
 import { startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
+import { closeServer, listen } from "../support/servers.ts";
 
 /** One secret of each kind, different in every run. */
 const planted = {
@@ -38,16 +40,7 @@ async function echoingModel() {
     response.writeHead(401, { "content-type": "application/json", "x-echo": authorization ?? "" });
     response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${authorization}` } }));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
-  return {
-    url: `http://127.0.0.1:${address.port}/v1`,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { url: `http://127.0.0.1:${await listen(server)}/v1`, close: () => closeServer(server) };
 }
 
 beforeAll(async () => {
@@ -66,7 +59,7 @@ beforeAll(async () => {
     config,
     JSON.stringify({ inference: { upstreams: [{ name: "main", models: [{ id: "m1", ...price }] }] } }),
   );
-  const grpc = await freePort();
+  const grpc = await restartPort();
   grpcAddress = `127.0.0.1:${grpc}`;
   instance = await instances.serve({
     ...ground.settings,
@@ -81,17 +74,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await instances.close();
   await ground.close();
-  model.close();
+  await model.close();
   await rm(folder, { recursive: true, force: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 const password = () => new URL(ground.database.servingUrl).password;
 

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Stranger } from "../support/stranger.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { useWorld } from "../support/use-world.ts";
 
 /** CPU cost of requests without a key relative to GET /health. */
 
@@ -11,20 +11,16 @@ const PAGE = "https://app.example";
 /** A head may have 32 KiB. */
 const MUCH = 31_000;
 
-let world: World;
+const world = useWorld({ CORS_ORIGINS: PAGE });
 let port: number;
 let stranger: Stranger;
 
 beforeAll(async () => {
-  world = await startWorld({ CORS_ORIGINS: PAGE });
   port = Number(new URL(world.gateway.baseUrl).port);
   stranger = new Stranger(port);
   await stranger.costOf(get("/health"), 1_500);
 });
-afterAll(async () => {
-  await stranger.close();
-  await world.close();
-});
+afterAll(() => stranger.close());
 
 function head(line: string, ...headers: string[]): string {
   return [`${line} HTTP/1.1`, "Host: 127.0.0.1", ...headers, "", ""].join("\r\n");

@@ -1,14 +1,24 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { z } from "zod";
 import { PAID_CALL } from "../bench/http-request.ts";
-import type { GrpcAnswer } from "./grpc-caller.ts";
-import type { HttpAnswer } from "./http-caller.ts";
-import { unknownKey, type Stage } from "./stage.ts";
+import { makePayment } from "../bench/proofs.ts";
+import type { Answer } from "./callers.ts";
+import type { Stage } from "./stage.ts";
 
 const CALL = "/v1/mcp/tools/call";
 const ECHO = { tool: "echo", params: { message: "hello, gateway" } };
 const MCP = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25" };
+const [ECHOED, CHARGED, QUOTED, LISTED] = [
+  '"echo":"hello, gateway"',
+  '"receipt_id":"rcpt_',
+  '"quote_id":"qt_',
+  '{"items":[',
+];
+
 /** Leaving callers do so within this time, ms: before, during or after the response. */
 const GONE_WITHIN_MS = 8;
+
+const landed = z.object({ transaction: z.object({ signatures: z.tuple([z.string()]) }) });
 
 /** An action of callers. */
 export interface Act {
@@ -19,139 +29,104 @@ export interface Act {
   readonly play: (stage: Stage) => Promise<string | undefined>;
 }
 
-/**
- * Typical calls of an hour. Deposits are rare: each is a transaction that the local chain executes and keeps.
- */
+/** An act whose answer has a status and a part. */
+function act(
+  name: string,
+  weight: number,
+  send: (stage: Stage) => Promise<Answer>,
+  status: number | string,
+  part: string,
+): Act {
+  return { name, weight, play: async (stage) => wrong(await send(stage), status, part) };
+}
+
+/** Typical calls of an hour. Deposits are rare: the local chain executes and keeps their transactions. */
 export const ACTS: readonly Act[] = [
-  {
-    name: "echo",
-    weight: 250,
-    play: async ({ http, rich }) =>
-      expect(await http.post(CALL, one(rich), ECHO), 200, '"echo":"hello, gateway"'),
-  },
-  { name: "MCP echo", weight: 150, play: mcpEcho },
-  {
-    name: "gRPC echo",
-    weight: 80,
-    play: async ({ grpc, rich }) => expectGrpc(await grpc.call(one(rich), ECHO.tool, ECHO.params)),
-  },
-  {
-    name: "402",
-    weight: 120,
-    play: async ({ http, poor }) =>
-      expect(await http.post(CALL, one(poor), PAID_CALL), 402, '"quote_id":"qt_'),
-  },
-  {
-    name: "paid call",
-    weight: 180,
-    play: async ({ http, rich }) =>
-      expect(await http.post(CALL, one(rich), PAID_CALL), 200, '"receipt_id":"rcpt_'),
-  },
-  {
-    name: "gRPC paid call",
-    weight: 80,
-    play: async ({ grpc, rich }) => expectGrpc(await grpc.call(one(rich), PAID_CALL.tool, PAID_CALL.params)),
-  },
+  act("echo", 250, (stage) => stage.http.send(CALL, rich(stage), ECHO), 200, ECHOED),
+  act("MCP echo", 150, mcpEcho, 200, ECHOED),
+  act("gRPC echo", 80, (stage) => stage.grpc.call(rich(stage), ECHO.tool, ECHO.params), "OK", "ok: true"),
+  act("402", 120, (stage) => stage.http.send(CALL, poor(stage), PAID_CALL), 402, QUOTED),
+  act("paid call", 180, (stage) => stage.http.send(CALL, rich(stage), PAID_CALL), 200, CHARGED),
+  act("gRPC paid call", 80, (stage) => grpcPaid(stage), "OK", "ok: true"),
   { name: "replay", weight: 40, play: replay },
   { name: "deposit", weight: 2, play: deposit },
-  {
-    name: "receipts",
-    weight: 20,
-    play: async ({ http, rich }) =>
-      expect(await http.get("/receipts?limit=20", one(rich)), 200, '{"items":['),
-  },
-  {
-    name: "runs",
-    weight: 20,
-    play: async ({ http, rich }) => expect(await http.get("/runs?limit=20", one(rich)), 200, '{"items":['),
-  },
-  {
-    name: "short connection",
-    weight: 30,
-    play: async ({ http, rich }) =>
-      expect(await http.postAlone(CALL, one(rich), ECHO), 200, '"echo":"hello, gateway"'),
-  },
+  act("receipts", 20, (stage) => stage.http.send("/receipts?limit=20", rich(stage)), 200, LISTED),
+  act("runs", 20, (stage) => stage.http.send("/runs?limit=20", rich(stage)), 200, LISTED),
+  act("short connection", 30, (stage) => stage.http.postAlone(CALL, rich(stage), ECHO), 200, ECHOED),
   { name: "gone caller", weight: 15, play: gone },
-  {
-    name: "gone gRPC caller",
-    weight: 5,
-    async play({ grpc, rich }) {
-      const { code, message } = await grpc.call(one(rich), PAID_CALL.tool, PAID_CALL.params, soon());
-      return code === "OK" || code === "CANCELLED" ? undefined : `${code}: ${message}`;
-    },
-  },
-  {
-    name: "bad key",
-    weight: 4,
-    play: async ({ http, rich }) =>
-      expect(
-        await http.post(CALL, unknownKey(one(rich)), ECHO, { "x-forwarded-for": address() }),
-        401,
-        "UNAUTHORIZED",
-      ),
-  },
-  {
-    name: "bad request",
-    weight: 4,
-    play: async ({ http, rich }) =>
-      expect(await http.post(CALL, one(rich), { params: 7 }), 400, '"code":"INVALID_REQUEST"'),
-  },
+  { name: "gone gRPC caller", weight: 5, play: goneGrpc },
+  act("bad key", 4, badKey, 401, "UNAUTHORIZED"),
+  act(
+    "bad request",
+    4,
+    (stage) => stage.http.send(CALL, rich(stage), { params: 7 }),
+    400,
+    '"code":"INVALID_REQUEST"',
+  ),
 ];
 
-async function mcpEcho({ http, rich }: Stage): Promise<string | undefined> {
+function mcpEcho(stage: Stage): Promise<Answer> {
   const params = { name: ECHO.tool, arguments: ECHO.params };
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
-  return expect(await http.post("/mcp", one(rich), call, MCP), 200, '"echo":"hello, gateway"');
+  return stage.http.send("/mcp", rich(stage), call, MCP);
+}
+
+function grpcPaid(stage: Stage, leaveAfterMs?: number): Promise<Answer> {
+  return stage.grpc.call(rich(stage), PAID_CALL.tool, PAID_CALL.params, leaveAfterMs);
 }
 
 /** The same call twice under one key: one receipt. */
-async function replay({ http, rich }: Stage): Promise<string | undefined> {
-  const apiKey = one(rich);
+async function replay(stage: Stage): Promise<string | undefined> {
+  const apiKey = rich(stage);
   const call = { ...PAID_CALL, idempotency_key: randomUUID() };
-  const first = await http.post(CALL, apiKey, call);
-  const second = await http.post(CALL, apiKey, call);
+  const first = await stage.http.send(CALL, apiKey, call);
+  const second = await stage.http.send(CALL, apiKey, call);
   const receipt = /"receipt_id":"rcpt_\w+"/.exec(first.body)?.[0] ?? "a receipt";
-  return expect(first, 200, receipt) ?? expect(second, 200, receipt);
+  return wrong(first, 200, receipt) ?? wrong(second, 200, receipt);
 }
 
 /** Requests a quote, pays it on-chain and proves it. */
-async function deposit({ http, payer, poor }: Stage): Promise<string | undefined> {
-  const apiKey = one(poor);
-  const quoted = await http.post(CALL, apiKey, PAID_CALL);
+async function deposit(stage: Stage): Promise<string | undefined> {
+  const apiKey = poor(stage);
+  const quoted = await stage.http.send(CALL, apiKey, PAID_CALL);
   const quoteId = /"quote_id":"(qt_\w+)"/.exec(quoted.body)?.[1];
   const price = /"price_usdc_microusd":(\d+)/.exec(quoted.body)?.[1];
-  if (quoteId === undefined || price === undefined) return reported(quoted);
-  const tx = await payer.pay(quoteId, BigInt(price));
+  if (quoteId === undefined || price === undefined) return wrong(quoted, 402, QUOTED);
+  const { answer } = await makePayment(stage.world, { apiKey, quoteId, price: BigInt(price) });
+  const [tx] = landed.parse(answer).transaction.signatures;
   const proof = Buffer.from(JSON.stringify({ tx, quote_id: quoteId })).toString("base64url");
-  return expect(await http.post(CALL, apiKey, PAID_CALL, { "x-payment": proof }), 200, '"receipt_id":"rcpt_');
+  return wrong(await stage.http.send(CALL, apiKey, PAID_CALL, { "x-payment": proof }), 200, CHARGED);
 }
 
-async function gone({ http, rich }: Stage): Promise<undefined> {
-  await http.leave(CALL, one(rich), Math.random() < 0.5 ? ECHO : PAID_CALL, soon(), Math.random() < 0.3);
+async function gone(stage: Stage): Promise<undefined> {
+  const { dice } = stage;
+  await stage.http.leave(CALL, rich(stage), dice.pick([ECHO, PAID_CALL]), soon(stage), dice.next() < 0.3);
 }
 
-function expect(answer: HttpAnswer, status: number, part: string): string | undefined {
-  return answer.status === status && answer.body.includes(part) ? undefined : reported(answer);
+async function goneGrpc(stage: Stage): Promise<string | undefined> {
+  const answer = await grpcPaid(stage, soon(stage));
+  return answer.status === "CANCELLED" ? undefined : wrong(answer, "OK", "");
 }
 
-function reported({ status, body }: HttpAnswer): string {
-  return `${status}: ${body.slice(0, 300)}`;
+/** A key that was never created, from any address. */
+function badKey(stage: Stage): Promise<Answer> {
+  const unknown = rich(stage).slice(0, -24) + randomBytes(12).toString("hex");
+  const address = ["10", ...randomBytes(3)].join(".");
+  return stage.http.send(CALL, unknown, ECHO, { "x-forwarded-for": address });
 }
 
-function expectGrpc({ code, message, response }: GrpcAnswer): string | undefined {
-  return code === "OK" && response?.ok ? undefined : `${code}: ${message}`;
+function wrong({ status, body }: Answer, expected: number | string, part: string): string | undefined {
+  return status === expected && body.includes(part) ? undefined : `${status}: ${body.slice(0, 300)}`;
 }
 
-/** Picks one at random. */
-function one(keys: readonly string[]): string {
-  return keys[Math.floor(Math.random() * keys.length)] ?? "";
+function rich({ dice, rich: keys }: Stage): string {
+  return dice.pick(keys);
 }
 
-function soon(): number {
-  return Math.random() * GONE_WITHIN_MS;
+function poor({ dice, poor: keys }: Stage): string {
+  return dice.pick(keys);
 }
 
-function address(): string {
-  const byte = () => Math.floor(Math.random() * 256);
-  return `10.${byte()}.${byte()}.${byte()}`;
+function soon({ dice }: Stage): number {
+  return dice.next() * GONE_WITHIN_MS;
 }

@@ -12,7 +12,7 @@ const TICK_MS = 10;
 
 /** Responses since the last sample. */
 export interface Answers {
-  readonly answers: number;
+  readonly count: number;
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
   /** Callers refused because too many were active. */
@@ -21,13 +21,12 @@ export interface Answers {
 
 /** Callers that play {@link ACTS} by weight. */
 export class SoakLoad {
-  /** Count of each act, and unexpected results with their count and first example. */
+  /** Count of each act, and unexpected results with their act. */
   readonly played = new Map<string, number>();
-  readonly unexpected = new Map<string, { count: number; first: string }>();
+  readonly unexpected = new Map<string, string>();
   readonly #stage: Stage;
   readonly #latencies = new Latencies();
-  readonly #weight = ACTS.reduce((sum, { weight }) => sum + weight, 0);
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #active = new Set<Promise<void>>();
   /** Each act once first, so that short runs cover all. */
   readonly #first = [...ACTS];
   #answers = 0;
@@ -42,15 +41,12 @@ export class SoakLoad {
    * @returns acts per second
    */
   async full(ms: number, signal: AbortSignal): Promise<number> {
-    const ends = performance.now() + ms;
-    const goesOn = () => performance.now() < ends && !signal.aborted;
-    const before = this.#answers;
     const began = performance.now();
-    await Promise.all(
-      Array.from({ length: FULL }, async () => {
-        while (goesOn()) await this.#play(this.#next());
-      }),
-    );
+    const before = this.#answers;
+    const caller = async () => {
+      while (performance.now() - began < ms && !signal.aborted) await this.#play(this.#next());
+    };
+    await Promise.all(Array.from({ length: FULL }, caller));
     return (this.#answers - before) / ((performance.now() - began) / 1_000);
   }
 
@@ -59,37 +55,33 @@ export class SoakLoad {
     const began = performance.now();
     let due = 0;
     for (let now = 0; now < ms && !signal.aborted; now = performance.now() - began) {
-      for (const until = (now / 1_000) * perSecond; due < until; due++) this.#come();
+      for (const until = (now / 1_000) * perSecond; due < until; due++) this.#arrive();
       await sleep(TICK_MS);
     }
   }
 
   /** Waits for running acts. */
   async settled(): Promise<void> {
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#active);
   }
 
   /** @returns what was seen since the last call */
   answered(): Answers {
-    const answers = {
-      answers: this.#answers,
-      p50Ms: this.#latencies.percentile(0.5),
-      p99Ms: this.#latencies.percentile(0.99),
-      turnedAway: this.#turnedAway,
-    };
+    const [p50Ms, p99Ms] = [this.#latencies.percentile(0.5), this.#latencies.percentile(0.99)];
+    const answers = { count: this.#answers, p50Ms, p99Ms, turnedAway: this.#turnedAway };
     this.#answers = 0;
     this.#turnedAway = 0;
     this.#latencies.clear();
     return answers;
   }
 
-  #come(): void {
-    if (this.#underWay.size >= MOST) {
+  #arrive(): void {
+    if (this.#active.size >= MOST) {
       this.#turnedAway++;
       return;
     }
-    const playing = this.#play(this.#next()).finally(() => this.#underWay.delete(playing));
-    this.#underWay.add(playing);
+    const playing = this.#play(this.#next()).finally(() => this.#active.delete(playing));
+    this.#active.add(playing);
   }
 
   async #play({ name, play }: Act): Promise<void> {
@@ -98,19 +90,10 @@ export class SoakLoad {
     this.#answers++;
     this.#latencies.count(performance.now() - began);
     this.played.set(name, (this.played.get(name) ?? 0) + 1);
-    if (problem === undefined) return;
-    const known = this.unexpected.get(name);
-    this.unexpected.set(name, { count: (known?.count ?? 0) + 1, first: known?.first ?? problem });
+    if (problem !== undefined) this.unexpected.set(`${name} ${this.played.get(name)}`, problem);
   }
 
   #next(): Act {
-    const first = this.#first.pop();
-    if (first) return first;
-    let at = Math.random() * this.#weight;
-    for (const act of ACTS) {
-      at -= act.weight;
-      if (at < 0) return act;
-    }
-    throw new Error("there is nothing to do");
+    return this.#first.pop() ?? this.#stage.dice.draw(ACTS);
   }
 }

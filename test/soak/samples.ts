@@ -1,12 +1,11 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { query } from "../support/database-server.ts";
+import { until } from "../support/until.ts";
 
-/** Poll interval for a garbage collection, ms, and maximum polls. */
-const COLLECTING_MS = 20;
-const PATIENCE = 500;
+/** Maximum time of a garbage collection, ms. */
+const COLLECTING_MS = 10_000;
 
 /** Output of collect-garbage.mjs. */
 const memory = z.object({
@@ -83,12 +82,13 @@ async function memoryOf({ pid, memoryFile }: Subject): Promise<z.output<typeof m
   };
   const before = (await written())?.collections ?? 0;
   process.kill(pid, "SIGUSR2");
-  for (let looks = 0; looks < PATIENCE; looks++) {
-    await sleep(COLLECTING_MS);
+  const collected = async () => {
     const found = await written();
-    if (found && found.collections > before) return found;
-  }
-  throw new Error("the gateway collects no garbage");
+    return found && found.collections > before ? found : undefined;
+  };
+  return await until(collected, COLLECTING_MS).catch(() => {
+    throw new Error("the gateway collects no garbage");
+  });
 }
 
 /**

@@ -10,7 +10,6 @@ const FILLING_MB = 4;
 const FILLING_S = 900;
 /** Allowed additional descriptors after the load: pooled database connections. */
 const KEPT = 12;
-
 /** Allowed share of refused callers. */
 const TURNED_AWAY = 0.01;
 
@@ -44,35 +43,22 @@ export function holds({ value, atMost }: Check): boolean {
   return value <= atMost;
 }
 
+export function figureOf(value: number, unit: string): string {
+  return unit === "" ? value.toFixed(0) : `${value.toFixed(2)} ${unit}`;
+}
+
 /** Judges a soak test. */
-export function verdict({
-  before,
-  during,
-  after,
-  acts,
-  unexpected,
-  turnedAway,
-  violations,
-}: Evidence): Check[] {
+export function verdict({ before, during, after, ...evidence }: Evidence): Check[] {
   const half = during.slice(Math.floor(during.length / 2));
+  const count = (name: string, value: number, atMost: number): Check => ({ name, value, atMost, unit: "" });
   return [
     flat("heap", half, ({ heapMb }) => heapMb),
     flat("memory outside the heap", half, ({ externalMb }) => externalMb),
-    { name: "descriptors left open", value: after.descriptors - before.descriptors, atMost: KEPT, unit: "" },
-    {
-      name: "resources left (sockets, timers)",
-      value: after.resources - before.resources,
-      atMost: KEPT,
-      unit: "",
-    },
-    { name: "answers that were not expected", value: unexpected, atMost: 0, unit: "" },
-    {
-      name: "callers not admitted, as too many waited",
-      value: turnedAway,
-      atMost: acts * TURNED_AWAY,
-      unit: "",
-    },
-    { name: "violations in the audit", value: violations, atMost: 0, unit: "" },
+    count("descriptors left open", after.descriptors - before.descriptors, KEPT),
+    count("resources left (sockets, timers)", after.resources - before.resources, KEPT),
+    count("answers that were not expected", evidence.unexpected, 0),
+    count("callers not admitted, as too many waited", evidence.turnedAway, evidence.acts * TURNED_AWAY),
+    count("violations in the audit", evidence.violations, 0),
   ];
 }
 

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { base58 } from "@scure/base";
 import {
   Connection,
@@ -10,6 +8,7 @@ import {
   type AddressLookupTableAccount,
   type TransactionInstruction,
 } from "@solana/web3.js";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { Faults, type Fault } from "../../src/localchain/faults.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import type { Json } from "../../src/localchain/json.ts";
@@ -18,6 +17,7 @@ import { openChain, type ChainOptions, type SolanaChain } from "../../src/solana
 import type { Log } from "../../src/domain/core/log.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { SolanaTreasury } from "../../src/solana/treasury/treasury-chain.ts";
+import { closeServer, listen } from "../support/servers.ts";
 
 /** One RPC endpoint of the cluster with its own faults. */
 export interface Node {
@@ -25,42 +25,37 @@ export interface Node {
   readonly faults: Faults;
 }
 
-/** Entries of a log, in order. */
 export type LogEntry = [level: "info" | "warn" | "error", fields: object, message: string];
 
 /** A manually advanced chain behind two RPC nodes, with a payer and a treasury. */
 export class Network {
-  readonly local: LocalChain;
-  readonly first: Node;
-  readonly second: Node;
-  readonly payer: Keypair;
-  readonly treasuryOwner: Keypair;
+  local!: LocalChain;
+  first!: Node;
+  second!: Node;
+  payer!: Keypair;
+  treasuryOwner!: Keypair;
   readonly log: LogEntry[] = [];
   readonly clock = { offset: 0, now: () => Date.now() + this.clock.offset };
   readonly #logger: Log;
-  readonly #server: Server;
+  #server!: Server;
   readonly #opened: SolanaChain[] = [];
   #quotes = 0;
 
-  static async start(): Promise<Network> {
-    const local = await startLocalChain({ slotMs: 0 });
-    const faults = new Faults();
-    const server = createHttpServer(local.chain, faults).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    return new Network(local, { url: `http://127.0.0.1:${port}`, faults }, server);
-  }
-
-  constructor(local: LocalChain, second: Node, server: Server) {
+  constructor() {
     const write = (level: LogEntry[0]) => (fields: object, message: string) =>
       void this.log.push([level, fields, message]);
     this.#logger = { info: write("info"), warn: write("warn"), error: write("error") };
-    this.local = local;
-    this.first = { url: local.url, faults: local.faults };
-    this.second = second;
-    this.#server = server;
-    this.payer = local.controls.createWallet({ microUsd: 1_000_000_000n });
-    this.treasuryOwner = local.controls.createWallet({ microUsd: 3_000_000n });
+  }
+
+  async start(): Promise<void> {
+    this.local = await startLocalChain({ slotMs: 0 });
+    const { chain, controls, faults, url } = this.local;
+    const own = new Faults();
+    this.#server = createHttpServer(chain, own);
+    this.first = { url, faults };
+    this.second = { url: `http://127.0.0.1:${await listen(this.#server)}`, faults: own };
+    this.payer = controls.createWallet({ microUsd: 1_000_000_000n });
+    this.treasuryOwner = controls.createWallet({ microUsd: 3_000_000n });
   }
 
   /** The gateway's view of the chain; by default through the first node alone. */
@@ -69,7 +64,9 @@ export class Network {
       urls: [this.first.url],
       treasuryOwner: this.treasuryOwner.publicKey.toBase58(),
       memoPrefix: "svc",
-      waitMs: 3_000,
+      // A busy machine must not exceed them; tests of the limits set their own.
+      waitMs: 60_000,
+      attemptMs: 60_000,
       finalizedAbove: 50_000_000n,
       clock: this.clock,
       log: this.#logger,
@@ -79,7 +76,6 @@ export class Network {
     return chain;
   }
 
-  /** Through both nodes, in order. */
   openBoth(options: Partial<ChainOptions> = {}): SolanaChain {
     return this.open({ urls: [this.first.url, this.second.url], ...options });
   }
@@ -101,7 +97,6 @@ export class Network {
     return `svc:qt_${base58.encode(Buffer.from(`quote ${this.#quotes}`))}`;
   }
 
-  /** The instructions of a payment to the treasury. */
   payment(amount: bigint, memo = this.memo()): TransactionInstruction[] {
     const payTo = this.local.controls.usdcAccount(this.treasuryOwner.publicKey).toBase58();
     return paymentInstructions({ payer: this.payer.publicKey.toBase58(), payTo, amount, memo });
@@ -143,12 +138,10 @@ export class Network {
     return txSignature;
   }
 
-  /** A confirmed payment of that amount. */
   pay(amount: bigint): Promise<string> {
     return this.confirm(this.payment(amount));
   }
 
-  /** Its `getTransaction` response. */
   async getTransaction(
     signature: string,
   ): Promise<{ transaction: { signatures: string[] } } & { [member: string]: Json }> {
@@ -169,7 +162,6 @@ export class Network {
     node.faults.add({ method, fault, ...(calls !== undefined && { calls }) });
   }
 
-  /** Number of requests, by method. */
   counts(node: Node = this.first): Readonly<Record<string, number>> {
     return node.faults.callCounts();
   }
@@ -191,11 +183,20 @@ export class Network {
 
   async close(): Promise<void> {
     this.heal();
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await this.local.close();
+    await Promise.all([closeServer(this.#server), this.local.close()]);
   }
 }
 
-/** A signal that never aborts. */
+/** The network of a file, healed after each test. */
+export function useNetwork(): Network {
+  const net = new Network();
+  beforeAll(() => net.start());
+  afterEach(() => net.heal());
+  afterAll(() => net.close());
+  return net;
+}
+
 export const patient = () => new AbortController().signal;
+
+export const verify = (chain: SolanaChain, txSignature: string) =>
+  chain.verify({ txSignature, signal: patient() });

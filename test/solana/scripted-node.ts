@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../support/servers.ts";
 
-/** The requests to a node. */
 export interface Call {
   readonly method: string;
   readonly params: readonly unknown[];
@@ -22,15 +20,14 @@ export class ScriptedNode {
         calls.push(call);
         response.end(JSON.stringify({ jsonrpc: "2.0", id: call.id, ...outcome(answer, call) }));
       })();
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    return new ScriptedNode(server, calls);
+    });
+    return new ScriptedNode(server, calls, `http://127.0.0.1:${await listen(server)}`);
   }
 
-  constructor(server: Server, calls: Call[]) {
+  constructor(server: Server, calls: Call[], url: string) {
     this.#server = server;
     this.calls = calls;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.url = url;
   }
 
   close(): void {

@@ -1,11 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
-import { MEMO_V2_PROGRAM, TOKEN_PROGRAM, USDC_MINT } from "../../src/solana/core/addresses.ts";
-import { treasuryOf } from "../../src/solana/core/treasury.ts";
+import { MEMO_V2_PROGRAM, TOKEN_PROGRAM, USDC_MINT, treasuryOf } from "../../src/solana/core/treasury.ts";
 
-/** A fresh address. */
 export const address = () => base58.encode(randomBytes(32));
-/** A fresh transaction signature. */
 export const signature = () => base58.encode(randomBytes(64));
 
 export const TREASURY = treasuryOf("9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM");

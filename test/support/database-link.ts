@@ -1,11 +1,13 @@
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { closeServer, listen } from "./servers.ts";
 
 /** A line to a server that can be cut and mended, as a network can. */
 export interface DatabaseLink {
   /** The server's URL, by way of this line. */
   readonly url: string;
   readonly port: number;
+  /** Connections that were refused while it was cut. */
+  readonly refused: number;
   /** Cuts every connection, also new ones at once. */
   cut(): void;
   /** Forwards nothing and ends no connection, as a network that loses every packet. */
@@ -22,8 +24,10 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
   const sockets = new Set<Socket>();
   let state: "whole" | "cut" | "silent" = "whole";
   let targetPort = Number(target.port);
+  let refused = 0;
   const server = createServer((near) => {
     if (state === "cut") {
+      refused += 1;
       near.destroy();
       return;
     }
@@ -47,19 +51,18 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
       });
     }
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the line has no port");
+  const port = await listen(server);
   const url = new URL(serverUrl);
-  url.hostname = "127.0.0.1";
-  url.port = String(address.port);
+  url.host = `127.0.0.1:${port}`;
   const cutAll = () => {
     for (const socket of sockets) socket.destroy();
   };
   return {
     url: url.href,
-    port: address.port,
+    port,
+    get refused() {
+      return refused;
+    },
     cut() {
       state = "cut";
       cutAll();
@@ -72,13 +75,12 @@ export async function openDatabaseLink(serverUrl: string): Promise<DatabaseLink>
       state = "whole";
       for (const socket of sockets) socket.resume();
     },
-    switchTo(port) {
-      targetPort = port;
+    switchTo(other) {
+      targetPort = other;
     },
     async close() {
       cutAll();
-      server.close();
-      await once(server, "close");
+      await closeServer(server);
     },
   };
 }

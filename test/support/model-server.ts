@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { closeServer, listen } from "./servers.ts";
 
 /** An OpenAI-compatible server whose behaviour the test controls; it sells the model `small`. */
 export interface ModelServer {
@@ -24,8 +24,8 @@ const COMPLETION = {
 };
 const MODELS = { object: "list", data: [{ id: "small", object: "model" }] };
 
-/** Starts it on a free port of 127.0.0.1. */
-export async function startModelServer(): Promise<ModelServer> {
+/** Starts it on a free port of 127.0.0.1, as the given object. */
+export async function startModelServer(model = {} as ModelServer): Promise<ModelServer> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => void answer(request, response));
   });
@@ -40,18 +40,11 @@ export async function startModelServer(): Promise<ModelServer> {
     const body = request.url?.endsWith("/models") ? MODELS : COMPLETION;
     response.end(JSON.stringify(status === 200 ? body : { error: { message: "no" } }));
   }
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
-  const model: ModelServer = {
-    url: `http://127.0.0.1:${address.port}/v1`,
+  const port = await listen(server);
+  return Object.assign(model, {
+    url: `http://127.0.0.1:${port}/v1`,
     status: 200,
     waits: undefined,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-  return model;
+    close: () => void closeServer(server),
+  });
 }

@@ -6,7 +6,7 @@ const [FIRST, LAST] = [12_000, 32_000];
 
 const given = new Set<number>();
 
-/** Returns a TCP port of 127.0.0.1 that stays free while the server that needs it is down. */
+/** Returns a TCP port of 127.0.0.1 that stays free until its server starts, and while it is down. */
 export async function restartPort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));

@@ -28,8 +28,8 @@ describe("a test database", () => {
   });
 
   it("can be dropped under an open connection", async () => {
-    const doomed = await createTestDatabase();
-    const pending = query(doomed.url, "SELECT pg_sleep(30)").catch((error: unknown) => error);
+    const crashing = await createTestDatabase();
+    const pending = query(crashing.url, "SELECT pg_sleep(30)").catch((error: unknown) => error);
     await expect
       .poll(() =>
         query(
@@ -39,7 +39,7 @@ describe("a test database", () => {
         ).then((r) => r.rowCount),
       )
       .toBe(1);
-    await doomed.drop();
+    await crashing.drop();
     expect(await pending).toBeInstanceOf(Error);
   });
 

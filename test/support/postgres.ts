@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { inject } from "vitest";
+import { afterAll, inject } from "vitest";
 import { databaseUrl, query } from "./database-server.ts";
 import { SERVING, templateName } from "./template.ts";
 
@@ -26,6 +26,21 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       await query(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** A database for the tests of one file, dropped after them. */
+export async function openDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  afterAll(() => database.drop());
+  return database;
+}
+
+/** Closes what the tests of one file share, after them and before what was opened earlier. */
+export function closing<Part extends { close(): unknown } | { end(): unknown }>(part: Part): Part {
+  afterAll(async () => {
+    await ("close" in part ? part.close() : part.end());
+  });
+  return part;
 }
 
 /** The same database as the role that gateways serve with. */

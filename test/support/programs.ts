@@ -9,10 +9,15 @@ import { ROOT } from "../tooling/command.ts";
 const SUPERVISOR = path.join(ROOT, "src/dev/embedded-postgres/supervisor.ts");
 const DEBIAN = "/usr/lib/postgresql";
 
-/** Programs of the lab, by Debian package. */
-const PACKAGES = { patroni: "patroni", etcd: "etcd-server", haproxy: "haproxy" } as const;
+/** The Debian package of each program. */
+const PACKAGES = {
+  patroni: "patroni",
+  etcd: "etcd-server",
+  haproxy: "haproxy",
+  pgbackrest: "pgbackrest",
+} as const;
 
-export type Program = keyof typeof PACKAGES;
+type Program = keyof typeof PACKAGES;
 
 /** Returns where a program is; undefined: it is not installed. */
 export function find(program: Program): string | undefined {
@@ -28,9 +33,11 @@ export function findPostgres(): string | undefined {
     .find((folder) => isExecutable(path.join(folder, "postgres")));
 }
 
-/** Returns the Debian packages that are missing. */
-export function missingPackages(): string[] {
-  const missing = Object.entries(PACKAGES).flatMap(([program, name]) => (isProgram(program) ? [] : [name]));
+/** Returns the Debian packages of these programs, and of PostgreSQL, that are missing. */
+export function missingPackages(...programs: readonly Program[]): string[] {
+  const missing = programs
+    .filter((program) => find(program) === undefined)
+    .map((program) => PACKAGES[program]);
   return findPostgres() === undefined ? [...missing, "postgresql"] : missing;
 }
 
@@ -68,10 +75,6 @@ export function start(
   };
 }
 
-function isProgram(name: string): boolean {
-  return (name === "patroni" || name === "etcd" || name === "haproxy") && find(name) !== undefined;
-}
-
 function versions(): string[] {
   try {
     return readdirSync(DEBIAN).sort((one, other) => Number(other) - Number(one));
@@ -80,7 +83,7 @@ function versions(): string[] {
   }
 }
 
-export function isExecutable(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;

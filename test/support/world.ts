@@ -12,7 +12,7 @@ import {
 } from "@solana/web3.js";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
-import { cellOf } from "../../src/domain/core/cell.ts";
+import { cellOf } from "../../src/domain/core/ids.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import { startLocalChain, type LocalChain } from "../../src/localchain/index.ts";
 import type { Log } from "../../src/domain/core/log.ts";
@@ -21,7 +21,7 @@ import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { query } from "./database-server.ts";
-import { createTestDatabase, type TestDatabase } from "./postgres.ts";
+import type { TestDatabase } from "./postgres.ts";
 import { LOG_FILE, record, secret } from "./record.ts";
 
 /** A caller with its own account, key and wallet. */
@@ -113,7 +113,7 @@ export async function startGround(
 ): Promise<Ground> {
   const [database, chain] = await Promise.all([
     databaseUrl === undefined
-      ? createTestDatabase()
+      ? newDatabase()
       : { url: databaseUrl, servingUrl: databaseUrl, drop: async () => {} },
     startLocalChain({ port: 0, slotMs }),
   ]);
@@ -230,6 +230,12 @@ export async function startWorld(
       await ground.close();
     },
   };
+}
+
+/** Loaded for tests only: labs run without Vitest. */
+async function newDatabase(): Promise<TestDatabase> {
+  const { createTestDatabase } = await import("./postgres.ts");
+  return createTestDatabase();
 }
 
 /** The level of TEST_LOG; by default everything to the run's record, or nothing. */

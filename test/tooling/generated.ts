@@ -8,8 +8,9 @@ import { command, ROOT, type Finished } from "./command.ts";
 const GENERATED = ["gen", "docs/reference/api"];
 
 /**
- * Whether gen/ and docs/reference/api match the proto files. Generates into another folder and compares byte
- * by byte: a diff against the last commit would report uncommitted changes.
+ * Whether gen/ and docs/reference/api match the proto files, and the pages of test/reference the definitions.
+ * Generates into another folder and compares byte by byte: a diff against the last commit would report
+ * uncommitted changes.
  */
 export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Finished> {
   const fresh = await mkdtemp(path.join(os.tmpdir(), "toolgate-gen-"));
@@ -21,9 +22,10 @@ export async function generatedCodeIsCurrent(signal?: AbortSignal): Promise<Fini
     const compared = GENERATED.map((folder) =>
       compareTrees(path.join(ROOT, folder), path.join(fresh, folder), folder),
     );
-    const differences = (await Promise.all(compared)).flat();
-    if (differences.length === 0) return { code: 0, output: "" };
-    return { code: 1, output: `${differences.join("\n")}\nRun: npm run generate\n` };
+    const differences = (await Promise.all(compared)).flat().map((line) => `${line}\n`);
+    const pages = await command("node", ["test/reference/main.ts", "--check"], { signal });
+    if (differences.length === 0 && pages.code === 0) return pages;
+    return { code: 1, output: `${differences.join("")}${pages.output}Run: npm run generate\n` };
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }

@@ -78,7 +78,7 @@ interface Import {
   readonly isEager: boolean;
 }
 
-/** One line for each import of src/ that the table refuses, and for each folder in a circle. */
+/** One line for each import of src/ that the table refuses, and for each circle of files or folders. */
 export function layerProblems(sources: ReadonlyMap<string, string>): string[] {
   const problems: string[] = [];
   const arrows = new Map<string, Set<string>>();
@@ -139,23 +139,29 @@ function importsOf(source: string): Import[] {
   }));
 }
 
-/** Notes the folders in which the two files lie, below the folder that they have in common. */
+/** Notes the import between the two members of the folder that both files have in common. */
 function addArrow(arrows: Map<string, Set<string>>, from: string, to: string): void {
   const [one, other] = [from.split("/"), to.split("/")];
   const depth = one.findIndex((part, index) => part !== other[index]);
-  if (one.length <= depth + 1 || other.length <= depth + 1 || depth < 0) return;
   const [start, end] = [one, other].map((parts) => parts.slice(0, depth + 1).join("/"));
-  if (start && end) arrows.set(start, (arrows.get(start) ?? new Set()).add(end));
+  if (depth >= 0 && start && end) arrows.set(start, (arrows.get(start) ?? new Set()).add(end));
 }
 
-/** Folders beside each other that import each other, directly or through others. */
+/** Members of one folder that import each other, directly or through others: one line a circle. */
 function circles(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  const reached = (start: string) => {
-    const seen = new Set(arrows.get(start));
-    for (const folder of seen) for (const next of arrows.get(folder) ?? []) seen.add(next);
-    return seen;
-  };
-  return [...arrows.keys()]
-    .filter((folder) => reached(folder).has(folder))
-    .map((folder) => `src/${folder}: is part of a circle of folders; move what both need below them`);
+  const reached = new Map([...arrows.keys()].map((start) => [start, reachedFrom(start, arrows)]));
+  const circleOf = (member: string) =>
+    [...arrows.keys()].filter(
+      (other) => reached.get(member)?.has(other) === true && reached.get(other)?.has(member) === true,
+    );
+  const found = [...arrows.keys()].map((member) => circleOf(member).toSorted().join(", src/"));
+  return [...new Set(found)]
+    .filter((circle) => circle !== "")
+    .map((circle) => `src/${circle}: import each other; move what both need below them`);
+}
+
+function reachedFrom(start: string, arrows: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
+  const seen = new Set(arrows.get(start));
+  for (const member of seen) for (const next of arrows.get(member) ?? []) seen.add(next);
+  return seen;
 }

@@ -1,4 +1,5 @@
 import { command, type Finished } from "./command.ts";
+import { docsAreShort } from "./docs-size.ts";
 import { generatedCodeIsCurrent } from "./generated.ts";
 import { layersAreKept } from "./layers.ts";
 import { sqlIsCurrent } from "./sql-checksums.ts";
@@ -57,5 +58,6 @@ export const PARTS: readonly Part[] = [
   { name: "layers", run: layersAreKept },
   { name: "words", run: wordsAreFit },
   { name: "width", run: linesFit },
+  { name: "docs", run: docsAreShort },
   { name: "sql", run: sqlIsCurrent },
 ];

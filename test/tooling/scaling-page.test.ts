@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import { readResults } from "../bench/results.ts";
 import { ROOT } from "./command.ts";
 
 /** PostgreSQL's own features: row in docs/reference/databases.md to a pattern of the SQL that uses it. */
@@ -90,36 +90,22 @@ describe("docs/explanation/scaling.md", () => {
     const count = /const CONNECTIONS = (\d+);/;
     const console = Number(count.exec(await postgresFile("accounts/account-queries.ts"))?.[1]);
     const operators = Number(count.exec(await postgresFile("accounts/lazy-operator-stores.ts"))?.[1]);
-    const audit = Number(count.exec(await postgresFile("operations/audit-database.ts"))?.[1]);
+    const audit = Number(count.exec(await postgresFile("operations/audit.ts"))?.[1]);
     expect([console, operators, audit]).toEqual([5, 2, 2]);
     // One more each for health, notifications and the session lock.
     expect(page).toContain(`(\`DATABASE_POOL\` + ${console + operators + audit + 3})`);
   });
 
-  it("names bytes close to the last measurement", async () => {
-    const measured = await readCost();
-    if (!measured) return;
-    for (const [text, mark] of [
-      ["bytes of log a call", /paid call, 64 at once: log per call/],
-      ["bytes of tables and indexes", /paid call, 1 at once: growth/],
-    ] as const) {
-      const reported = Number(new RegExp(`([\\d,]+) ${text}`).exec(page)?.[1]?.replace(",", ""));
-      const bytes = Number(/^\d+/.exec(measured.find((line) => mark.test(line.measure))?.gateway ?? "")?.[0]);
-      expect(
-        Math.abs(reported / bytes - 1),
-        `${text}: ${reported} on the page, ${bytes} measured`,
-      ).toBeLessThan(0.25);
-    }
+  it.each([
+    ["bytes of log a call", "write-ahead log per call"],
+    ["bytes of tables and indexes", "growth of the database per call"],
+  ])("names %s close to the last measurement", async (text, measure) => {
+    const { "paid-many": paid } = await readResults();
+    const bytes = Number.parseInt(paid?.lines.find((line) => line.measure === measure)?.gateway ?? "", 10);
+    const named = Number(new RegExp(`([\\d,]+) ${text}`).exec(page)?.[1]?.replace(",", ""));
+    expect(Math.abs(named / bytes - 1), `${named} on the page, ${bytes} measured`).toBeLessThan(0.25);
   });
 });
-
-/** Returns the lines of the part "cost", if they were stored. */
-async function readCost() {
-  const line = z.object({ measure: z.string(), gateway: z.string() });
-  const results = z.object({ parts: z.object({ cost: z.object({ lines: z.array(line) }).optional() }) });
-  const file = await readFile(path.join(ROOT, "docs/explanation/performance.json"), "utf8");
-  return results.parse(JSON.parse(file)).parts.cost?.lines;
-}
 
 function postgresFile(name: string): Promise<string> {
   return readFile(path.join(ROOT, "src/postgres", name), "utf8");

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readChecksums, SQL_FOLDER } from "../../src/postgres/database/sql-files.ts";
+import { readChecksums, readSqlSchema, SQL_FOLDER } from "../../src/postgres/database/sql-files.ts";
 import { makeUpSchema, type MadeUpSchema } from "../postgres/database/made-up-schema.ts";
 import { sqlProblems, updateChecksums } from "./sql-checksums.ts";
+
+/** The name of a migration after the last one, or later. */
+const laterMigration = (ahead: number) =>
+  `migrations/${String(readSqlSchema().frozen.length + ahead).padStart(4, "0")}_more.sql`;
 
 const BASELINE = "migrations/0001_baseline.sql";
 
@@ -29,11 +33,11 @@ describe("the checksums of SQL files", () => {
   it("are stale after a function was changed, until they are updated with a new version", async () => {
     await schema.write("functions/rate_take.sql", "select 1;");
     await schema.write("functions/relay_wait.sql", undefined);
-    await schema.write("migrations/0002_more.sql", "select 1;");
+    await schema.write(laterMigration(1), "select 1;");
     expect(sqlProblems(schema.folder).map((line) => line.split(":")[0])).toEqual([
       "functions/rate_take.sql",
       "functions/relay_wait.sql",
-      "migrations/0002_more.sql",
+      laterMigration(1),
     ]);
     const { version } = readChecksums(schema.folder);
     expect(await updateChecksums(schema.folder)).toEqual([]);
@@ -42,10 +46,10 @@ describe("the checksums of SQL files", () => {
   });
 
   it("refuse a gap between migrations, and a function that is too long", async () => {
-    await schema.write("migrations/0003_more.sql", "select 1;");
+    await schema.write(laterMigration(2), "select 1;");
     await schema.write("functions/rate_take.sql", "--\n".repeat(130));
     expect(sqlProblems(schema.folder)).toEqual([
-      "migrations/0003_more.sql: migrations are numbered without gaps",
+      `${laterMigration(2)}: migrations are numbered without gaps`,
       "functions/rate_take.sql: has more than 120 lines",
     ]);
   });

@@ -16,10 +16,6 @@ const OF_ARCHIVE: Readonly<Record<string, readonly [why: string, ...expressions:
     "key",
     "low",
     "high",
-  ],
-  "src/postgres/archive/freeze.ts": [
-    "names of a month's partitions and of columns, and constants",
-    "part",
     "partitionOf(table, month)",
   ],
   "src/postgres/archive/month-tables.ts": [
@@ -36,9 +32,6 @@ const OF_ARCHIVE: Readonly<Record<string, readonly [why: string, ...expressions:
     "partitionOf(table, month)",
     "names",
     'partitionOf("receipt", month)',
-  ],
-  "src/postgres/archive/obstacles.ts": [
-    "names of a month's partitions and of columns, and constants",
     "run",
     "receipt",
   ],
@@ -46,9 +39,9 @@ const OF_ARCHIVE: Readonly<Record<string, readonly [why: string, ...expressions:
     "names of a month's partitions and of columns, and constants",
     "wrongSeals(`seal.number <= $1 and seal.number > coalesce((${ARCHIVED_SEAL}), 0)`)",
   ],
-  "src/postgres/archived/account-months.ts": ["names of tables and views, and numbers of parameters", "page"],
-  "src/postgres/archived/beside-tables.ts": [
+  "src/postgres/archived/archived-rows.ts": [
     "names of tables and views, and numbers of parameters",
+    "page",
     "table",
     "parameter",
     "id",
@@ -64,7 +57,7 @@ const OF_ARCHIVE: Readonly<Record<string, readonly [why: string, ...expressions:
     'isArchived("uuid_send(claim.run_id)")',
   ],
   "src/postgres/operations/audit-sources.ts": ["made of a module's constants", 'isArchived("ref")'],
-  "src/postgres/operations/seal-checks.ts": [
+  "src/postgres/operations/seals.ts": [
     "made of a module's constants",
     "condition",
     "wrongSeals(`seal.number > coalesce((${ARCHIVED_SEAL}), 0)`)",
@@ -79,6 +72,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
       expressions.map((expression) => [`${file}: ${expression}`, why]),
     ),
   ),
+  "src/postgres/database/entities/sql-index.ts: name": "an index of an entity",
+  "src/postgres/database/entities/sql-index.ts: definition": "an index of an entity",
   "src/postgres/database/grants.ts: name": "quoted as a name",
   "src/postgres/database/grants.ts: database": "quoted as a name",
   "src/postgres/database/grants.ts: role": "told, not sent",
@@ -107,14 +102,14 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/ledger/runs.ts: before": "made of a module's constants",
   "src/postgres/ledger/runs.ts: among": "made of a module's constants",
   "src/postgres/ledger/runs.ts: newest": "made of a module's constants",
-  "src/postgres/ledger/receipts.ts: picked": "one of a module's constants",
-  "src/postgres/ledger/receipts.ts: kept": "one of a module's constants",
+  "src/postgres/ledger/history.ts: picked": "one of a module's constants",
+  "src/postgres/ledger/history.ts: kept": "one of a module's constants",
   'src/postgres/treasury/suspense.ts: status === undefined ? "" : PICKS[status]':
     "one of a module's constants",
   "src/postgres/accounts/usage-sql.ts: at": "a class's number",
-  "src/postgres/ledger/run-models.ts: n": "a parameter's number",
-  "src/postgres/ledger/run-models.ts: n + 1": "a parameter's number",
-  "src/postgres/ledger/run-models.ts: n + 2": "a parameter's number",
+  "src/postgres/ledger/start-and-capture.ts: n": "a parameter's number",
+  "src/postgres/ledger/start-and-capture.ts: n + 1": "a parameter's number",
+  "src/postgres/ledger/start-and-capture.ts: n + 2": "a parameter's number",
   "src/postgres/operations/audit.ts: sql": "a check of the audit, all of which are constants",
   "src/postgres/operations/audit.ts: name": "the name of a check of the audit",
   "src/postgres/database/audit-check.ts: account": "an account of the ledger's own",

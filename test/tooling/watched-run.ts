@@ -1,142 +1,170 @@
-import { spawn } from "node:child_process";
-import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
+import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 
 import { killAll, ProcessTree, type KnownProcess } from "./process-tree.ts";
-import { Progress, type Counts } from "./progress.ts";
 
-/** How long a run of vitest may take, ms. */
+/** How many tests passed, failed and were skipped, and which failed. */
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** One line for each failure: the file and the test's full name, or what failed instead of a test. */
+  readonly red: readonly string[];
+}
+
+/** How long a run may take, ms. */
 export interface RunLimits {
-  /**
-   * Without an event from a file that runs, or from vitest while none runs: longer than the longest limit of
-   * a test.
-   */
+  /** Without an event of a file that runs: longer than the longest limit of a test. */
   readonly quietMs: number;
   /** From the end of the last file to the end of vitest. */
   readonly exitMs: number;
   /** From vitest's end to the end of every process that the tests started. */
   readonly leftoversMs: number;
-  readonly totalMs: number;
 }
 
-/** A run: the command, its environment, and the receiver of reports about hanging tests. */
 export interface WatchedRun {
-  readonly program: string;
+  /** Filters and options of vitest's command line. */
   readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
+  /** A value in the environment of every process of the run. */
+  readonly mark: string;
   readonly limits: RunLimits;
   readonly signal: AbortSignal;
   write(line: string): void;
-  /** Default: the terminal. */
-  readonly output?: "inherit" | "ignore";
-  /** The clock of the limits, ms; called after each poll of the run. */
-  readonly now?: () => number;
 }
 
-const REPORTER = path.join(import.meta.dirname, "progress-reporter.ts");
-const SAMPLE_MS = 1_000;
-/** From the polite signal to the kill, ms. */
-const GRACE_MS = 5_000;
+const SAMPLE_MS = 500;
 
 /**
- * Runs vitest to its end, and ends it when it hangs: what hung or was left behind is named and counts as
- * failed.
+ * Runs vitest in this process, and ends it when it hangs. Names what hung and what was left behind, and
+ * counts it as failed.
  */
-export async function watchedRun(run: WatchedRun): Promise<Counts> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-test-"));
-  const file = path.join(folder, "progress");
-  const handle = await open(file, "a+");
-  try {
-    return await watch(run, file, handle);
-  } finally {
-    await handle.close();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function watch(run: WatchedRun, file: string, handle: FileHandle): Promise<Counts> {
-  const { limits, write, now = () => performance.now() } = run;
-  const progress = new Progress(now);
-  const child = spawn(run.program, [...run.args, "--reporter=default", `--reporter=${REPORTER}`], {
-    cwd: run.cwd,
-    env: { ...run.env, TEST_PROGRESS: file },
-    stdio: run.output ?? "inherit",
-    shell: process.platform === "win32",
-  });
-  const ended: { code?: number } = {};
-  child.on("error", (error) => {
-    write(`${run.program}: ${error.message}`);
-    ended.code = 1;
-  });
-  child.on("exit", (code) => (ended.code = code ?? 1));
-  const tree = new ProcessTree(child.pid === undefined ? [] : [child.pid], `TEST_PROGRESS=${file}`);
-  const started = now();
-  let read = 0;
+export async function watchedRun({ args, mark, limits, signal, write }: WatchedRun): Promise<Counts> {
+  const { parseCLI, startVitest } = await import("vitest/node");
+  const { filter, options } = parseCLI(["vitest", "run", ...args]);
+  const watcher = new Watcher();
+  const tree = new ProcessTree([process.pid], mark);
+  const run = startVitest("test", filter, { ...options, watch: false, reporters: ["default", watcher] })
+    .catch((error: unknown) => write(String(error)))
+    .then(() => true);
+  let ended = false;
   let hung: readonly string[] = [];
-  const look = async () => {
-    const { size } = await handle.stat();
-    const { buffer } = await handle.read(Buffer.alloc(size - read), 0, size - read, read);
-    read = size;
-    progress.add(buffer.toString());
-    tree.sample(
-      progress
-        .running()
-        .map((one) => one.file)
-        .join(" and "),
-    );
-  };
-  while (ended.code === undefined && hung.length === 0 && !run.signal.aborted) {
-    await setTimeout(SAMPLE_MS);
-    await look();
-    hung = whatHangs(progress, { now: now(), started }, limits);
+  while (!ended && hung.length === 0 && !signal.aborted) {
+    ended = await Promise.race([run, setTimeout(SAMPLE_MS, false)]);
+    tree.sample(watcher.runningFiles().join(" and "));
+    if (!ended) hung = watcher.whatHangs(limits);
   }
   for (const line of hung) write(`HUNG ${line}`);
-  if (ended.code === undefined) {
-    if (hung.length > 0) describe(tree.alive(), write, "running");
-    child.kill("SIGTERM");
-    await until(() => ended.code !== undefined, GRACE_MS);
-    tree.sample("the end");
-    child.kill("SIGKILL");
-  }
-  await look();
-  const wantsNone = () => tree.alive().length === 0;
-  if (hung.length === 0 && !run.signal.aborted) await until(wantsNone, limits.leftoversMs);
-  const left = tree.alive();
-  killAll(left);
-  await until(wantsNone, GRACE_MS);
-  const isFault = left.length > 0 && hung.length === 0 && !run.signal.aborted;
-  if (isFault) describe(left, write, "left behind");
-  const counts = progress.counts(ended.code ?? 1);
-  return { ...counts, failed: counts.failed + (isFault ? 1 : 0) };
+  if (hung.length > 0) describe(tree.alive(), write, "running");
+  const isClean = () => tree.alive().length === 0;
+  if (ended) await until(isClean, limits.leftoversMs);
+  const left = ended ? tree.alive() : [];
+  describe(left, write, "left behind");
+  killAll(tree.alive());
+  await until(isClean, 5_000);
+  return watcher.counts([
+    ...hung,
+    ...left.map(({ command, during }) => `${during}: left behind ${command}`),
+    ...(ended || hung.length > 0 ? [] : ["interrupted"]),
+  ]);
 }
 
-/** One line for each file that hangs, or for vitest itself; none while all is well. */
-function whatHangs(
-  progress: Progress,
-  { now, started }: { readonly now: number; readonly started: number },
-  limits: RunLimits,
-): string[] {
-  const running = progress.running();
-  const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
-  const line = ({ file, tests }: (typeof running)[number], why: string) =>
-    [`${file}: ${why}`, ...tests.map((test) => `  in ${test}`)].join("\n");
-  if (progress.endedAt !== undefined) {
-    if (now - progress.endedAt < limits.exitMs) return [];
-    return [`vitest did not end ${seconds(limits.exitMs)} after its last file: what still runs holds it`];
+interface FileState {
+  readonly module: TestModule;
+  /** When it last reported something. */
+  readonly at: number;
+  readonly ended: boolean;
+}
+
+/** Follows the files of a run. */
+class Watcher implements Reporter {
+  readonly #files = new Map<string, FileState>();
+  #root = "";
+  #errors = 0;
+  #endedAt: number | undefined;
+
+  onInit({ config }: Vitest): void {
+    this.#root = config.root;
   }
-  if (now - started > limits.totalMs) {
-    const why = `not at its end when the tests had taken ${seconds(limits.totalMs)}`;
-    return running.length > 0 ? running.map((file) => line(file, why)) : [`vitest: ${why}`];
+
+  onTestModuleQueued(module: TestModule): void {
+    this.#note(module);
   }
-  const quiet = running.filter(({ lastEvent }) => now - lastEvent > limits.quietMs);
-  const why = `no progress for ${seconds(limits.quietMs)}`;
-  if (running.length === 0 && now - progress.lastEvent > limits.quietMs)
-    return [`vitest: ${why}, and no file runs`];
-  return quiet.map((file) => line(file, why));
+
+  onTestModuleCollected(module: TestModule): void {
+    this.#note(module);
+  }
+
+  onTestCaseReady({ module }: TestCase): void {
+    this.#note(module);
+  }
+
+  onTestCaseResult({ module }: TestCase): void {
+    this.#note(module);
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    this.#note(module, true);
+  }
+
+  onTestRunEnd(_modules: readonly TestModule[], errors: readonly unknown[]): void {
+    this.#errors = errors.length;
+    this.#endedAt = performance.now();
+  }
+
+  runningFiles(): string[] {
+    return [...this.#files].flatMap(([name, { ended }]) => (ended ? [] : [name]));
+  }
+
+  /** One text for each file that hangs, or for vitest itself; none while all is well. */
+  whatHangs({ quietMs, exitMs }: RunLimits): string[] {
+    const now = performance.now();
+    if (this.#endedAt !== undefined) {
+      const late = now - this.#endedAt > exitMs;
+      return late ? [`vitest: not at its end ${exitMs / 1_000} s after its last file`] : [];
+    }
+    return [...this.#files]
+      .filter(([, { at, ended }]) => !ended && now - at > quietMs)
+      .map(([name, { module }]) => {
+        const running = testsOf(module).filter((test) => test.result().state === "pending");
+        return [
+          `${name}: no progress for ${quietMs / 1_000} s`,
+          ...running.map((test) => `  in ${test.fullName}`),
+        ].join("\n");
+      });
+  }
+
+  /**
+   * Counts as a failure: a file that failed without a failed test or has not ended, an error outside of
+   * every test, a run without a passed test, and each of `faults`.
+   */
+  counts(faults: readonly string[]): Counts {
+    const files = [...this.#files].map(([name, { module, ended }]) => {
+      const states = testsOf(module).map((test) => ({ state: test.result().state, name: test.fullName }));
+      const red = states.filter(({ state }) => state === "failed").map((test) => `${name} > ${test.name}`);
+      const isKnown = red.length > 0 || faults.some((fault) => fault.startsWith(name));
+      const isBroken = !ended || !module.ok();
+      return { states, red: isBroken && !isKnown ? [name] : red };
+    });
+    const count = (wanted: string) =>
+      files.reduce((sum, { states }) => sum + states.filter(({ state }) => state === wanted).length, 0);
+    const red = [...files.flatMap((file) => file.red), ...faults];
+    const passed = count("passed");
+    if (this.#errors > 0 && red.length === 0) red.push("an error outside of every test");
+    if (red.length === 0 && passed === 0) red.push("no test ran");
+    return { passed, failed: red.length, skipped: count("skipped"), red };
+  }
+
+  #note(module: TestModule, ended = false): void {
+    const name = path.relative(this.#root, module.moduleId);
+    const isOver = ended || this.#files.get(name)?.ended === true;
+    this.#files.set(name, { module, at: performance.now(), ended: isOver });
+  }
+}
+
+function testsOf(module: TestModule): TestCase[] {
+  return [...module.children.allTests()];
 }
 
 function describe(processes: readonly KnownProcess[], write: (line: string) => void, how: string): void {

@@ -22,6 +22,21 @@ const BANS: readonly Ban[] = [
     where: /./,
     why: "describes how the text was made; write about the project only",
   },
+  {
+    pattern: /(?<![\w.])sleep\(|setTimeout\(resolve|\bvi\.waitFor\b/,
+    where: /^test\/(?!tooling\/words).*\.test\.ts$/,
+    why: "a busy machine needs longer; wait for a fact with expect.poll, or until() in a hook",
+  },
+  {
+    pattern: /\b(?:performance|Date)\.now\(\) - \w+\)\.toBeLessThan\(\d/,
+    where: /^test\/.*\.test\.ts$/,
+    why: "an absolute time; compare with what took place in the same run, or with a limit of the product",
+  },
+  {
+    pattern: /\.list\w*\([^;]*\)\)(?:\[\d|\.at\()/,
+    where: /^test\/.*\.test\.ts$/,
+    why: "the order may be of random ids; expect the whole list, or find the item by its id",
+  },
   { pattern: /\b(?:describe|it|test|suite)\.only\(/, where: /^test\//, why: "skips every other test" },
   {
     pattern: /\b(?:TO\s?DO|FIX\s?ME|XXX)\b(?!-)/,

@@ -6,6 +6,8 @@ import { call, refusalOf } from "./tool-context.ts";
 
 const ECHO = echo.make(NO_DEPS, {});
 
+const UNKNOWN = "is unknown, leave it out, there are message";
+
 describe("echo", () => {
   it("echo returns the message unchanged", async () => {
     const message = 'héllo \u{1F600} "quoted"\n';
@@ -27,26 +29,20 @@ describe("echo", () => {
   });
 
   it.each([
-    ["{}", "INVALID_REQUEST params.message: is required, a string"],
-    ['{"message":5}', "INVALID_REQUEST params.message: must be a string, not a number"],
-    ['{"message":null}', "INVALID_REQUEST params.message: must be a string, not null"],
-    ['{"message":["x"]}', "INVALID_REQUEST params.message: must be a string, not an array"],
-    [
-      '{"message":"x","massage":"y"}',
-      "INVALID_REQUEST params.massage: is unknown, leave it out, there are message",
-    ],
-    [
-      '{"message":"x","__proto__":{"message":"y"}}',
-      "INVALID_REQUEST params.__proto__: is unknown, leave it out, there are message",
-    ],
+    ["{}", "params.message: is required, a string"],
+    ['{"message":5}', "params.message: must be a string, not a number"],
+    ['{"message":null}', "params.message: must be a string, not null"],
+    ['{"message":["x"]}', "params.message: must be a string, not an array"],
+    ['{"message":"x","massage":"y"}', `params.massage: ${UNKNOWN}`],
+    ['{"message":"x","__proto__":{"message":"y"}}', `params.__proto__: ${UNKNOWN}`],
     [
       '{"__proto__":{"message":"y"}}',
-      "INVALID_REQUEST params.message: is required, a string; params.__proto__: is unknown, leave it " +
+      "params.message: is required, a string; params.__proto__: is unknown, leave it " +
         "out, there are message",
     ],
-    ['{"message":"x","a b":1}', 'INVALID_REQUEST params["a b"]: is unknown, leave it out, there are message'],
+    ['{"message":"x","a b":1}', `params["a b"]: ${UNKNOWN}`],
   ])("echo rejects %s", (params, refusal) => {
-    expect(refusalOf(ECHO, params)).toBe(refusal);
+    expect(refusalOf(ECHO, params)).toBe(`INVALID_REQUEST ${refusal}`);
   });
 
   it("echo accepts up to 65536 characters", () => {

@@ -1,23 +1,11 @@
-import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import type { JsonObject } from "../../src/domain/core/json.ts";
 import type { Tool, ToolContext } from "../../src/domain/tools/tool.ts";
+import { newCaller } from "../app/context.ts";
 
-/** A context for direct tool calls. */
 export function toolContext(signal: AbortSignal = new AbortController().signal): ToolContext {
   return {
-    caller: {
-      keyId: "key_1",
-      accountId: "acct_1",
-      scopes: new Set(DEFAULT_SCOPES),
-      tier: DEFAULT_TIER,
-      accountTier: DEFAULT_TIER,
-      operator: false,
-      limits: undefined,
-      budgeted: false,
-      limitsVersion: 0,
-      blockedReason: undefined,
-    },
+    caller: newCaller({ keyId: "key_1", accountId: "acct_1", scopes: new Set(DEFAULT_SCOPES) }),
     runId: "run_1",
     idempotencyKey: "claim_1",
     signal,

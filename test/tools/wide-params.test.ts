@@ -23,7 +23,6 @@ function micros(work: () => unknown): number {
   }
 }
 
-/** Minimum of several measurements. */
 function least(work: () => unknown): number {
   return Math.min(...Array.from({ length: 3 }, () => micros(work)));
 }

@@ -8,11 +8,13 @@ import {
 } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { EventStream } from "../../src/transport/http/event-stream.ts";
+import { EventStream } from "../../src/transport/mcp/exchange.ts";
+import { listen } from "../support/servers.ts";
 
 /** Server-sent events over a real connection. */
 
 let server: Server;
+let port: number;
 let streams: EventStream[];
 let responses: ServerResponse[];
 beforeEach(async () => {
@@ -23,8 +25,7 @@ beforeEach(async () => {
     responses.push(response);
     streams.push(new EventStream(response, [["x-own", "yes"]]));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  port = await listen(server);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -33,9 +34,7 @@ afterEach(() => {
 });
 
 async function begin(): Promise<{ response: IncomingMessage; stream: EventStream; received: () => string }> {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  const request = startRequest({ port: address.port, host: "127.0.0.1" });
+  const request = startRequest({ port, host: "127.0.0.1" });
   request.end();
   request.on("error", () => {});
   // Node sends the headers with the first event.

@@ -1,10 +1,11 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
+import { newCaller } from "../app/context.ts";
 import { testRequestIds } from "./test-request-ids.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
 import { ToolgateError } from "../../src/domain/core/errors.ts";
 import { ExportHandler, type MinimumRate } from "../../src/transport/exports/export-handler.ts";
 import type { ExportFile } from "../../src/transport/exports/export-file.ts";
+import { listen } from "../support/servers.ts";
 
 /** The export handler on its own server; authenticates every request as that account. */
 export async function serveExports(
@@ -13,18 +14,7 @@ export async function serveExports(
   minimumRate?: MinimumRate,
 ) {
   const logged: unknown[] = [];
-  const caller = {
-    keyId: "ses_test",
-    accountId,
-    scopes: new Set(DEFAULT_SCOPES),
-    tier: { ratePerMinute: 60, burst: 10 },
-    accountTier: { ratePerMinute: 600, burst: 100 },
-    operator: false,
-    limits: undefined,
-    budgeted: false,
-    limitsVersion: 0,
-    blockedReason: undefined,
-  };
+  const caller = newCaller({ accountId, scopes: new Set(DEFAULT_SCOPES) });
   const handler = new ExportHandler({
     files,
     authenticator: { authenticate: async () => ({ caller, rate: undefined }) },
@@ -37,13 +27,9 @@ export async function serveExports(
     ...(minimumRate && { minimumRate }),
   });
   const server = createServer((request, response) => handler.handle(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  const port = await listen(server);
   return {
     handler,
-    /** Logged failures. */
     logged,
     port,
     get: (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init),

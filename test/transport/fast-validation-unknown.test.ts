@@ -25,7 +25,6 @@ import {
 } from "#gen/buf/validate/validate_pb.ts";
 import { fastValidator } from "../../src/transport/fast-validation.ts";
 
-/** Returns a message with one string field and these rules. */
 function messageWith(rules: FieldRules, typeName = ""): DescMessage {
   const options = create(FieldOptionsSchema);
   setExtension(options, fieldRules, rules);

@@ -1,42 +1,32 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
+import { afterAll, beforeAll } from "vitest";
 import { HealthService } from "#gen/toolgate/v1/health_service_pb.ts";
-import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
-import { ReceiptService } from "#gen/toolgate/v1/receipt_service_pb.ts";
-import { RunService } from "#gen/toolgate/v1/run_service_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { testRequestIds } from "./test-request-ids.ts";
 import { Catalogue } from "../../src/app/calls/catalogue.ts";
-import type { Account, Accounts, TierChange } from "../../src/app/accounts/accounts.ts";
-import type { DatabaseState } from "../../src/app/operations/health.ts";
-import type { ApiKeys, ListedKey } from "../../src/app/accounts/api-keys.ts";
-import type { KeyGroups } from "../../src/app/accounts/key-groups.ts";
-import type { PaymentMethod } from "../../src/app/payments/payment-method.ts";
-import type { PaymentVerdict } from "../../src/app/payments/payment-verifier.ts";
-import type { Caller } from "../../src/domain/accounts/caller.ts";
-import { newId } from "../../src/domain/core/ids.ts";
+import type { DatabaseState } from "../../src/app/operations/readiness.ts";
+import type { PaymentMethod, PaymentVerdict } from "../../src/app/payments/payment-methods.ts";
+import { type Caller, MAX_TIER, type RateDecision } from "../../src/domain/accounts/caller.ts";
 import { Quotes } from "../../src/domain/payments/quote.ts";
-import { DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
-import { SCOPES, type Scope } from "../../src/domain/accounts/scope.ts";
+import { SCOPES } from "../../src/domain/accounts/scope.ts";
 import { KeyAuthenticator } from "../../src/transport/key-authenticator.ts";
 import { connectHandler } from "../../src/transport/connect/connect-handler.ts";
 import { type GrpcLimits, GrpcServer } from "../../src/transport/grpc/server.ts";
+import { MessageSizes } from "../../src/transport/message-size.ts";
+import { ClientAddresses } from "../../src/transport/remote-address.ts";
+import { UnpaidTime } from "../../src/transport/unpaid-time.ts";
 import { Pipeline } from "../../src/transport/pipeline.ts";
-import { accountService } from "../../src/transport/services/accounts/account-service.ts";
 import { healthService } from "../../src/transport/services/operations/health-service.ts";
-import { keyService } from "../../src/transport/services/accounts/key-service.ts";
-import { receiptService } from "../../src/transport/services/calls/receipt-service.ts";
-import { runService } from "../../src/transport/services/calls/run-service.ts";
 import { PaymentRequiredMessages } from "../../src/transport/services/calls/payment-required-message.ts";
 import { X402Offers } from "../../src/transport/x402/offers.ts";
 import { toolService } from "../../src/transport/services/calls/tool-service.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
 import { TestTools } from "./test-tools.ts";
-import { unlimitedWork } from "../app/context.ts";
+import { newCaller, unlimitedWork } from "../app/context.ts";
 import { unusedPaymentPorts, withPayments } from "../app/payments/payment-ports.ts";
 import { RequestRecorder, type RequestRecord } from "../../src/app/operations/request-record.ts";
+import { listen } from "../support/servers.ts";
 
 export const BODY_LIMIT = 64 * 1024;
 
@@ -49,15 +39,27 @@ export const PAYMENT = {
 const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
 const clock = { now: () => Date.now() };
 
+/** gRPC as this project serves it, and by the public API of grpc-js alone. */
+export const GRPC_SERVERS = [
+  ["own", false],
+  ["library", true],
+] as const;
+
 /**
  * All transports with an in-memory ledger and chain.
  * @param limits overrides the gRPC limits
  * @param methods payment methods beside the registered ones
+ * @param byLibrary serves gRPC by the public API of grpc-js alone
  */
-export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: readonly PaymentMethod[] = []) {
+export async function startGateway(
+  limits: Partial<GrpcLimits> = {},
+  methods: readonly PaymentMethod[] = [],
+  byLibrary = false,
+) {
   const ledger = new MemoryLedger();
   const tools = new TestTools();
   const callers = new Map<string, Caller>();
+  const warned: object[] = [];
   const rate: { decision: RateDecision; asked: number; before: Promise<void> | undefined } = {
     asked: 0,
     before: undefined,
@@ -102,7 +104,6 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
       },
     },
   );
-  const pages = pagesOf(ledger);
   const paying = withPayments(deps, methods);
   const services = [
     toolService(
@@ -118,32 +119,32 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
       },
       "1.2.3",
     ),
-    receiptService(pages.receipts),
-    runService(pages.runs),
     healthService(health, "1.2.3"),
-    accountService(memoryAccounts(ledger)),
-    keyService({ apiKeys: memoryKeys(), keyGroups: unusedGroups }, () => ({ tools: ["echo"], now: 0 })),
   ];
   const records: RequestRecord[] = [];
   const requests = new RequestRecorder([{ ended: (record) => void records.push(record) }], performance);
-  const pipeline = new Pipeline(access, services, { error: (fields) => void logged.push(fields) }, requests);
-  const open = [ToolService, ReceiptService, RunService, HealthService];
+  const time = new UnpaidTime({ clock: performance, clients: new ClientAddresses(0) });
+  requests.observe(time);
+  const log = { error: (fields: object) => void logged.push(fields) };
+  const sizes = new MessageSizes(() => deps.catalogue.tools);
+  const pipeline = new Pipeline(access, services, { log, requests, time, sizes });
+  const served = [ToolService, HealthService];
   const requestIds = testRequestIds();
   const grpc = new GrpcServer({
     pipeline,
-    services: [...open, AccountService, KeyService],
+    services: served,
     health,
     requestIds,
     bodyLimit: BODY_LIMIT,
     watchIntervalMs: 20,
     limits,
+    byLibrary,
+    log: { warn: (fields) => void warned.push(fields) },
   });
-  const connect = connectHandler({ pipeline, services: open, requestIds, bodyLimit: BODY_LIMIT });
+  const connect = connectHandler({ pipeline, services: served, requestIds, bodyLimit: BODY_LIMIT });
   const http = createServer(connect.handle);
   const grpcPort = await grpc.listen("127.0.0.1", 0);
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const { port } = http.address() as AddressInfo;
-
+  const port = await listen(http);
   return {
     records,
     ledger,
@@ -152,6 +153,7 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
     health,
     chain,
     logged,
+    warned,
     grpc,
     pipeline,
     catalogue: deps.catalogue,
@@ -159,26 +161,11 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
     prefixes: connect.prefixes,
     grpcAddress: `127.0.0.1:${grpcPort}`,
     baseUrl: `http://127.0.0.1:${port}`,
-    /** Creates a caller with a balance in micro-USD. */
-    key({
-      balance = 0n,
-      scopes = SCOPES,
-      operator = false,
-    }: { balance?: bigint; scopes?: readonly Scope[]; operator?: boolean } = {}) {
-      const accountId = newId("acct", clock, random);
+    key({ balance = 0n } = {}) {
+      const caller = newCaller({ scopes: new Set(SCOPES), accountTier: MAX_TIER });
+      const { accountId } = caller;
       const key = `sk-agent-${randomBytes(16).toString("hex")}`;
-      callers.set(key, {
-        keyId: newId("key", clock, random),
-        accountId,
-        scopes: new Set(scopes),
-        tier: DEFAULT_TIER,
-        accountTier: { ratePerMinute: 600, burst: 100 },
-        operator,
-        limits: undefined,
-        budgeted: false,
-        limitsVersion: 0,
-        blockedReason: undefined,
-      });
+      callers.set(key, caller);
       ledger.balances.set(accountId, balance);
       return { key, accountId, authorization: `Bearer ${key}` };
     },
@@ -192,108 +179,10 @@ export async function startGateway(limits: Partial<GrpcLimits> = {}, methods: re
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-function pagesOf(ledger: MemoryLedger) {
-  const of = <Item extends { status: string }>(
-    items: (accountId: string) => Item[],
-    idOf: (item: Item) => string,
-  ) => ({
-    async list({
-      accountId,
-      limit,
-      status,
-    }: {
-      accountId: string;
-      limit: number;
-      status: string | undefined;
-    }) {
-      const all = items(accountId).filter((item) => status === undefined || item.status === status);
-      return { items: all.slice(0, limit), nextCursor: all.length > limit ? "next" : undefined };
-    },
-    async find(accountId: string, id: string) {
-      return items(accountId).find((item) => idOf(item) === id);
-    },
-  });
-  const own = (accountId: string) => ledger.entries.filter(({ call }) => call.accountId === accountId);
-  return {
-    receipts: of(
-      (accountId) => own(accountId).flatMap(({ receipt }) => receipt ?? []),
-      (receipt) => receipt.receiptId,
-    ),
-    runs: of(
-      (accountId) => own(accountId).map(({ run }) => run),
-      (run) => run.runId,
-    ),
-  };
-}
-
-function memoryAccounts(ledger: MemoryLedger): Accounts {
-  const account = async (accountId: string, change: TierChange = {}): Promise<Account> => ({
-    accountId,
-    wallet: "wallet",
-    balance: await ledger.balance(accountId),
-    tierName: change.tier ?? "default",
-    ...tiersOf(change),
-    operator: false,
-    blockedReason: undefined,
-    createdAt: new Date(0),
-  });
-  return {
-    create: (wallet) => account(`acct_${wallet}`),
-    get: (accountId) => account(accountId),
-    async adjust({ accountId, amount }) {
-      ledger.balances.set(accountId, (await ledger.balance(accountId)) + amount);
-      return account(accountId);
-    },
-    setTier: (accountId, tier) => account(accountId, tier),
-    setOperator: (accountId) => account(accountId),
-    setBlocked: (accountId) => account(accountId),
-    list: async () => ({ items: [], nextCursor: undefined }),
-  };
-}
-
-function tiersOf(change: TierChange): Pick<Account, "tier" | "accountTier"> {
-  const { ratePerMinute = DEFAULT_TIER.ratePerMinute, burst = DEFAULT_TIER.burst } = change;
-  const { accountRatePerMinute = 10 * ratePerMinute, accountBurst = 10 * burst } = change;
-  return {
-    tier: { ratePerMinute, burst },
-    accountTier: { ratePerMinute: accountRatePerMinute, burst: accountBurst },
-  };
-}
-
-const unused = () => Promise.reject(new Error("is the console's"));
-
-const unusedGroups: KeyGroups = { create: unused, list: unused, update: unused, delete: unused };
-
-function memoryKeys(): ApiKeys {
-  const keys: ListedKey[] = [];
-  return {
-    async create({ accountId, name, scopes, limits }) {
-      const key = {
-        lastUsedAt: undefined,
-        limits,
-        groupId: undefined,
-        budgets: [],
-        keyId: newId("key", clock, random),
-        accountId,
-        prefix: "sk-agent-ab",
-        name,
-        scopes: [...scopes],
-        createdAt: new Date(0),
-        revokedAt: undefined,
-      };
-      keys.unshift(key);
-      return { key, secret: "sk-agent-abcdef" };
-    },
-    list: async (accountId) => keys.filter((key) => accountId === undefined || key.accountId === accountId),
-    listWithUsage: unused,
-    get: unused,
-    update: unused,
-    rotate: unused,
-    async revoke(keyId) {
-      const key = keys.find((one) => one.keyId === keyId);
-      if (!key) throw new Error("no such key");
-      key.revokedAt = new Date(1);
-      return key;
-    },
-  };
+/** The gateway of a file or a `describe`. */
+export function useGateway(...options: Parameters<typeof startGateway>): Gateway {
+  const gateway = {} as Gateway;
+  beforeAll(async () => void Object.assign(gateway, await startGateway(...options)));
+  afterAll(() => gateway.close());
+  return gateway;
 }

@@ -27,7 +27,6 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 
-/** Result of a grpc-js call. */
 export interface GrpcAnswer<O extends DescMessage> {
   message: MessageShape<O>;
   headers: Metadata;
@@ -38,7 +37,6 @@ export interface GrpcCallOptions extends CallOptions {
   signal?: AbortSignal;
 }
 
-/** Opens a channel. */
 export function grpcClient(address: string): Client {
   return new Client(address, credentials.createInsecure());
 }
@@ -69,7 +67,6 @@ export function callGrpc<I extends DescMessage, O extends DescMessage>(
   });
 }
 
-/** Returns the ServiceError of a failing call. */
 export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   try {
     await call;
@@ -108,14 +105,12 @@ const registry = createFileRegistry(
 );
 const StatusSchema = registry.getMessage("google.rpc.Status");
 
-/** Returns the google.rpc.Status of an error. */
 export function statusDetails(error: ServiceError): { code: number; message: string; details: Any[] } {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   if (!StatusSchema || !Buffer.isBuffer(bytes)) throw new Error("there are no status details");
   return fromBinary(StatusSchema, bytes) as unknown as { code: number; message: string; details: Any[] };
 }
 
-/** Returns the single detail of an error. */
 export function detailOf<D extends DescMessage>(error: ServiceError, schema: D): MessageShape<D> {
   const { details } = statusDetails(error);
   const detail = details.length === 1 && details[0] && anyUnpack(details[0], schema);

@@ -13,6 +13,7 @@ import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
 import { HttpServer } from "../../src/transport/http/server.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
 import { OpenAiHandler } from "../../src/transport/openai/openai-handler.ts";
+import { afterAll, beforeAll } from "vitest";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
 /** Size of the document at `/large`: more than the system buffers. */
@@ -52,10 +53,38 @@ export async function openHttpServer(
       connect,
       mcp,
       openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }),
-      facade: new Facade(routes),
+      facade: new Facade(routes, pipeline.sizes),
       routes,
     },
     limits,
   );
   return { server, port: await server.listen("127.0.0.1", 0) };
+}
+
+/** The HTTP/1.1 server of a file or a `describe`. */
+export function useHttpServer(gateway: Gateway, limits: Partial<ConnectionLimits> = {}) {
+  const opened = {} as Awaited<ReturnType<typeof openHttpServer>>;
+  beforeAll(async () => void Object.assign(opened, await openHttpServer(gateway, limits)));
+  afterAll(async () => {
+    opened.server.destroy();
+    await opened.server.close();
+  });
+  return opened;
+}
+
+export function postText(path: string, authorization: string, message: object): string {
+  const body = JSON.stringify(message);
+  return `${postHead(path, authorization, `Content-Length: ${Buffer.byteLength(body)}`)}${body}`;
+}
+
+export function postHead(path: string, authorization: string, ...more: string[]): string {
+  return [
+    `POST ${path} HTTP/1.1`,
+    "Host: 127.0.0.1",
+    `Authorization: ${authorization}`,
+    "Content-Type: application/json",
+    ...more,
+    "",
+    "",
+  ].join("\r\n");
 }

@@ -1,21 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Caller } from "../../src/domain/accounts/caller.ts";
-import { DEFAULT_TIER, type RateDecision } from "../../src/domain/accounts/rate-limit.ts";
+import { newCaller } from "../app/context.ts";
+import type { RateDecision } from "../../src/domain/accounts/caller.ts";
 import { KeyAuthenticator, RateLimitedError } from "../../src/transport/key-authenticator.ts";
 import type { Authentication, Credentials } from "../../src/transport/authentication.ts";
 
-const caller: Caller = {
-  keyId: "key_1",
-  accountId: "acct_1",
-  scopes: new Set(),
-  tier: DEFAULT_TIER,
-  accountTier: DEFAULT_TIER,
-  operator: false,
-  limits: undefined,
-  budgeted: false,
-  limitsVersion: 0,
-  blockedReason: undefined,
-};
+const caller = newCaller({ keyId: "key_1" });
 const allowed: RateDecision = { allowed: true, limit: 60, remaining: 9, resetAt: 1, retryAfterSeconds: 0 };
 
 function access(decision = allowed) {
@@ -59,10 +48,7 @@ describe("key authentication", () => {
     "accepts %j and consumes its rate",
     async (header) => {
       const { access: authenticator, taken } = access();
-      expect(await authenticate(authenticator, header)).toEqual({
-        caller,
-        rate: allowed,
-      });
+      expect(await authenticate(authenticator, header)).toEqual({ caller, rate: allowed });
       expect(taken).toEqual(["key_1"]);
     },
   );

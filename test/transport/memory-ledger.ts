@@ -9,11 +9,10 @@ import type {
   PriorOutcome,
   PriorQuery,
 } from "../../src/app/calls/ledger.ts";
-import type { VerifiedTransfer } from "../../src/app/payments/verified-transfer.ts";
+import type { VerifiedTransfer } from "../../src/app/payments/payment-methods.ts";
 import type { JsonObject } from "../../src/domain/core/json.ts";
 import type { MicroUsd } from "../../src/domain/core/money.ts";
-import type { Receipt } from "../../src/domain/calls/receipt.ts";
-import type { Run } from "../../src/domain/calls/run.ts";
+import type { Receipt, Run } from "../../src/domain/calls/receipt.ts";
 
 interface Entry {
   readonly call: CallAuthorization;

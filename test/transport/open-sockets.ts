@@ -1,6 +1,28 @@
-import process from "node:process";
+import { subscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 
-/** Returns the number of open TCP sockets of this process, both ends counted. */
+let open = new Set<Socket>();
+let next = Promise.withResolvers<void>();
+
+subscribe("net.server.socket", (message) => {
+  const { socket } = message as { socket: Socket };
+  const mine = open.add(socket);
+  socket.once("close", () => mine.delete(socket));
+  next.resolve();
+  next = Promise.withResolvers();
+});
+
+/** The connections that servers of this process hold, of those accepted since `forgetSockets`. */
 export function openSockets(): number {
-  return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+  return open.size;
+}
+
+/** Leaves out the connections that others opened before. */
+export function forgetSockets(): void {
+  open = new Set();
+}
+
+/** Resolves when a server of this process has accepted the next connection. */
+export function socketAccepted(): Promise<void> {
+  return next.promise;
 }

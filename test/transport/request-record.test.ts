@@ -4,24 +4,20 @@ import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import type { HttpServer } from "../../src/transport/http/server.ts";
-import { startGateway, type Gateway } from "./gateway.ts";
+import { useGateway } from "./gateway.ts";
 import { callGrpc, grpcClient } from "./grpc-client.ts";
-import { openHttpServer } from "./http-server.ts";
+import { postText, useHttpServer } from "./http-server.ts";
 import { connect } from "node:net";
 
-let gateway: Gateway;
-let server: HttpServer;
+const gateway = useGateway();
+const opened = useHttpServer(gateway);
 let base: string;
-let port: number;
 let client: Client;
 let rich: { authorization: string; accountId: string };
 let poor: { authorization: string };
 
-beforeAll(async () => {
-  gateway = await startGateway();
-  ({ server, port } = await openHttpServer(gateway, {}));
-  base = `http://127.0.0.1:${port}`;
+beforeAll(() => {
+  base = `http://127.0.0.1:${opened.port}`;
   client = grpcClient(gateway.grpcAddress);
 });
 beforeEach(() => {
@@ -29,11 +25,7 @@ beforeEach(() => {
   poor = gateway.key();
   gateway.records.length = 0;
 });
-afterAll(async () => {
-  client.close();
-  server.destroy();
-  await Promise.all([server.close(), gateway.close()]);
-});
+afterAll(() => client.close());
 
 const post = async (path: string, body: unknown, authorization = rich.authorization, headers = {}) => {
   const sent = { authorization, "content-type": "application/json", ...headers };
@@ -160,16 +152,12 @@ describe("records each request once, with the same statuses everywhere", () => {
 });
 
 it("records a client that disconnects as 499, and bytes that are not HTTP as 400", async () => {
-  const body = JSON.stringify({ tool: "wait", params: {} });
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect(opened.port, "127.0.0.1");
   const started = new Promise((resolve) => gateway.tools.events.once("started", resolve));
-  socket.write(
-    `POST /v1/mcp/tools/call HTTP/1.1\r\nhost: x\r\nauthorization: ${rich.authorization}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
+  socket.write(postText("/v1/mcp/tools/call", rich.authorization, { tool: "wait", params: {} }));
   await started;
   socket.destroy();
-  const wrong = connect(port, "127.0.0.1");
+  const wrong = connect(opened.port, "127.0.0.1");
   wrong.write("nonsense\r\n\r\n");
   await expect
     .poll(() => seen().toSorted())

@@ -1,6 +1,7 @@
+import { ClientAddresses } from "../../src/transport/remote-address.ts";
 import { describe, expect, it } from "vitest";
-import type { SignedIn } from "../../src/app/accounts/sessions.ts";
-import { DEFAULT_TIER } from "../../src/domain/accounts/rate-limit.ts";
+import type { SignedIn } from "../../src/app/accounts/authenticator.ts";
+import { newCaller } from "../app/context.ts";
 import { ConsoleOrigin } from "../../src/transport/console-server/console-origin.ts";
 import {
   INVALID_COOKIE_RATE,
@@ -8,18 +9,7 @@ import {
   SessionAuthenticator,
 } from "../../src/transport/console-server/session-authenticator.ts";
 
-const caller = {
-  keyId: "ses_1",
-  accountId: "acct_1",
-  scopes: new Set<never>(),
-  tier: DEFAULT_TIER,
-  accountTier: DEFAULT_TIER,
-  operator: false,
-  limits: undefined,
-  budgeted: false,
-  limitsVersion: 0,
-  blockedReason: undefined,
-};
+const caller = newCaller({ keyId: "ses_1" });
 const session = {
   ...{
     sessionId: "ses_1",
@@ -48,7 +38,7 @@ function scene(url = "http://127.0.0.1:8080/console") {
     sessions: { find },
     origin,
     clock: { now: () => time.now },
-    trustedProxies: 0,
+    clients: new ClientAddresses(0),
   });
   const enter = async (token: string, { peer = "192.0.2.1", demand = "required" as const } = {}) =>
     authenticator

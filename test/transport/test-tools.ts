@@ -4,7 +4,6 @@ import type { Tool } from "../../src/domain/tools/tool.ts";
 import { NO_DEPS } from "../tools/no-deps.ts";
 import { echo } from "../../src/tools/echo.ts";
 
-/** Price of one call of `paid`, micro-USD. */
 const PRICE = 10_000n;
 
 /** Tools for tests of the transports: free, paid, waiting, reporting progress, failing and unavailable. */

@@ -4,17 +4,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { callTool } from "../../../src/app/calls/call-tool.ts";
 import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
 import { Catalogue, CatalogueVersion } from "../../../src/app/calls/catalogue.ts";
-import type { CallContext } from "../../../src/domain/calls/call-context.ts";
-import type { PaymentVerdict } from "../../../src/app/payments/payment-verifier.ts";
+import { type CallContext, fingerprint } from "../../../src/domain/calls/call-context.ts";
+import type { PaymentVerdict } from "../../../src/app/payments/payment-methods.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
-import { Quotes } from "../../../src/domain/payments/quote.ts";
-import { unusedPaymentPorts, withPayments } from "../payments/payment-ports.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
+import { withPayments } from "../payments/payment-ports.ts";
 import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { TestTools } from "../../transport/test-tools.ts";
-import { newContext, unlimitedWork } from "../context.ts";
+import { newContext, callPorts, toolCall } from "../context.ts";
 
 const PRICE = 10_000n;
 
@@ -25,30 +22,11 @@ let context: CallContext;
 let deps: CallPorts;
 
 beforeEach(() => {
-  const secret = randomBytes(32);
-  const keys = { current: () => ({ version: 1, secret }), version: () => ({ version: 1, secret }) };
   ledger = new MemoryLedger();
-  verdict = (text) => ({
-    kind: "paid",
-    amount: PRICE,
-    memo: text,
-    payer: undefined,
-    slot: 1n,
-    blockTime: new Date(),
-    finalized: true,
-  });
+  const paid = { amount: PRICE, payer: undefined, slot: 1n, blockTime: new Date(), finalized: true };
+  verdict = (text) => ({ kind: "paid", memo: text, ...paid });
   context = newContext();
-  deps = {
-    unpaidWork: unlimitedWork,
-    catalogue: new Catalogue(new TestTools().list()),
-    ledger,
-    chain: { verify: async () => verdict(memo) },
-    quotes: new Quotes(keys, systemClock, systemRandom, 300),
-    clock: systemClock,
-    random: systemRandom,
-    ...unusedPaymentPorts,
-    stopping: new AbortController().signal,
-  };
+  deps = callPorts({ ledger, chain: { verify: async () => verdict(memo) } });
 });
 
 const balance = () => ledger.balance(context.caller.accountId);
@@ -58,11 +36,7 @@ function callPaid() {
   const { quoteId } = deps.quotes.issue(context.caller.accountId, PRICE, fingerprint("paid", {}));
   memo = `svc:${quoteId}`;
   const paymentProof = { txRef: base58.encode(randomBytes(64)), network: "solana-mainnet", memo };
-  return callTool(
-    withPayments(deps),
-    { tool: "paid", params: {}, xPayment: undefined, paymentProof, idempotencyKey: "k" },
-    context,
-  );
+  return callTool(withPayments(deps), toolCall("paid", { paymentProof, idempotencyKey: "k" }), context);
 }
 
 describe("a second payment for a charged call", () => {
@@ -104,13 +78,7 @@ describe("a tool that returns one object repeatedly and changes it", () => {
     const catalogue = new Catalogue([{ ...free!, prepare: () => ({ price: 0n, run }) }]);
     const results: JsonObject[] = [];
     for (const idempotencyKey of keys) {
-      const call = {
-        tool: free!.name,
-        params: {},
-        xPayment: undefined,
-        paymentProof: undefined,
-        idempotencyKey,
-      };
+      const call = toolCall(free!.name, { idempotencyKey });
       results.push((await callTool(withPayments({ ...deps, catalogue }), call, context)).result);
     }
     expect(results).toEqual([{ turn: 1 }, { turn: 2 }]);
@@ -129,13 +97,7 @@ describe("a configuration that is replaced during a call", () => {
       versions.push(call.configVersion);
       return authorize.call(ledger, call);
     };
-    const call = {
-      tool: tool.name,
-      params: {},
-      xPayment: undefined,
-      paymentProof: undefined,
-      idempotencyKey: "k",
-    };
+    const call = toolCall(tool.name, { idempotencyKey: "k" });
     const called = callTool(withPayments({ ...deps, catalogue }), call, context);
     let closed = false;
     const replaced = catalogue.replace(new CatalogueVersion([], 5));
@@ -151,13 +113,7 @@ describe("a configuration that is replaced during a call", () => {
 describe("a tool that fails while the ledger is unreachable", () => {
   it("returns UNAVAILABLE and keeps the tool's own failure as the cause", async () => {
     ledger.release = () => Promise.reject(new ToolgateError("UNAVAILABLE", "the database is away"));
-    const call = {
-      tool: "break",
-      params: {},
-      xPayment: undefined,
-      paymentProof: undefined,
-      idempotencyKey: "k",
-    };
+    const call = toolCall("break", { idempotencyKey: "k" });
     await expect(callTool(withPayments(deps), call, context)).rejects.toMatchObject({
       code: "UNAVAILABLE",
       retryAfterSeconds: 2,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { claimDigest, type Claim } from "../../../src/app/calls/claim-digest.ts";
-import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
+import { claimDigest, type Claim } from "../../../src/app/calls/run-and-capture.ts";
+import { fingerprint } from "../../../src/domain/calls/call-context.ts";
 
 const CLAIM: Claim = {
   accountId: "acct_1",

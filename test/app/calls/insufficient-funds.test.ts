@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PaymentRequiredError } from "../../../src/app/calls/payment-required-error.ts";
+import { PaymentRequiredError } from "../../../src/app/calls/call-errors.ts";
 import { insufficientFunds } from "../../../src/app/calls/refusals.ts";
 
 const quote = {
@@ -14,14 +14,6 @@ const short = (balance: bigint, proved: boolean) =>
   insufficientFunds({ tool: "paid", price: 10n, metered: false, balance, proved }, () => quote);
 
 describe("insufficient funds", () => {
-  it("says of a metered call what it costs at most, and where the rest stays", () => {
-    const call = { tool: "paid", price: 10n, metered: true, balance: 9n, proved: false };
-    expect(insufficientFunds(call, () => quote).message).toBe(
-      "This call costs at most $0.00001 and the balance is $0.000009: pay the quote and repeat the call " +
-        "with the proof, or deposit USDC. What the call does not use stays on your balance",
-    );
-  });
-
   it("offers a quote when the call came without a proof", () => {
     expect(short(9n, false)).toBeInstanceOf(PaymentRequiredError);
   });

@@ -5,13 +5,11 @@ import { Catalogue } from "../../../src/app/calls/catalogue.ts";
 import type { CallContext } from "../../../src/domain/calls/call-context.ts";
 import { UnpaidWork } from "../../../src/app/calls/unpaid-work.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { Quotes } from "../../../src/domain/payments/quote.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
-import { unusedPaymentPorts, withPayments } from "../payments/payment-ports.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
+import { withPayments } from "../payments/payment-ports.ts";
 import { MemoryLedger } from "../../transport/memory-ledger.ts";
 import { TestTools } from "../../transport/test-tools.ts";
-import { newContext } from "../context.ts";
+import { newContext, callPorts, toolCall } from "../context.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 
 /** Writes to the store and the metrics. */
@@ -36,7 +34,6 @@ beforeEach(() => {
     add: async (_: string, tool: string, charged: number) => void added.push([tool, charged]),
   };
   const metrics = { ...silentMetrics, count: (name: string) => void counted.push(name) };
-  const keys = { current: () => ({ version: 1, secret: Buffer.alloc(32) }), version: () => undefined };
   ledger = new MemoryLedger();
   context = newContext();
   ledger.balances.set(context.caller.accountId, 1_000n);
@@ -53,25 +50,12 @@ beforeEach(() => {
     scope: undefined,
     prepare: () => ({ price: billable ? 10n : 0n, run }),
   });
-  deps = {
-    catalogue: new Catalogue([tool("paid", true), tool("free", false)]),
-    unpaidWork: new UnpaidWork(store, metrics),
-    ledger,
-    chain: { verify: async () => ({ kind: "not_found" }) },
-    quotes: new Quotes(keys, systemClock, systemRandom, 300),
-    clock: systemClock,
-    random: systemRandom,
-    ...unusedPaymentPorts,
-    stopping: new AbortController().signal,
-  };
+  const catalogue = new Catalogue([tool("paid", true), tool("free", false)]);
+  deps = callPorts({ ledger, catalogue, unpaidWork: new UnpaidWork(store, metrics) });
 });
 
 const call = (tool: string, idempotencyKey?: string) =>
-  callTool(
-    withPayments(deps),
-    { tool, params: {}, xPayment: undefined, paymentProof: undefined, idempotencyKey },
-    context,
-  );
+  callTool(withPayments(deps), toolCall(tool, { idempotencyKey }), context);
 const balance = () => ledger.balance(context.caller.accountId);
 
 describe("a call that fails after a server has worked for it", () => {

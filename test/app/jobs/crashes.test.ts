@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
 import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
-import { rescanHistory } from "../../../src/app/jobs/rescan-history.ts";
-import { watchTreasury } from "../../../src/app/jobs/watch-treasury.ts";
+import { rescanHistory, watchTreasury } from "../../../src/app/jobs/reconciliation.ts";
 import { Crash } from "./memory-treasury.ts";
 import { setScene, type Scene } from "./fixture.ts";
 

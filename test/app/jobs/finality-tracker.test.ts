@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { OPERATORS } from "../../../src/app/webhooks/webhook-endpoints.ts";
-import { runAudit } from "../../../src/app/jobs/run-audit.ts";
-import { reportTreasuryMetrics } from "../../../src/app/jobs/treasury-metrics.ts";
+import { runAudit, reportTreasuryMetrics } from "../../../src/app/jobs/treasury-jobs.ts";
 import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
-import type { FinalityStatus } from "../../../src/app/treasury/treasury-chain.ts";
+import type { FinalityStatus } from "../../../src/app/treasury/treasury-ledger.ts";
 import { GENESIS } from "./memory-treasury.ts";
 import { setScene, type Scene } from "./fixture.ts";
 
@@ -22,16 +21,6 @@ function credit(txSignature: string, amount: bigint, standing: FinalityStatus): 
 }
 
 describe("FinalityTracker", () => {
-  it("finalizes a payment when the chain reports it as finalized", async () => {
-    credit("a", 10n, "finalized");
-    credit("b", 20n, "finalized");
-    await run();
-    expect(await scene.ledger.unfinalized({ limit: 9 })).toEqual([]);
-    expect(balance()).toBe(30n);
-    expect(scene.metrics.values.get("payments_finalized_total")).toBe(2);
-    expect(scene.log.lines).toEqual([]);
-  });
-
   it.each(["vanished", "failed"] as const)(
     "reverses payments and logs an error when they %s",
     async (standing) => {

@@ -1,11 +1,10 @@
-import { walletCaller } from "../../../src/domain/accounts/wallet-caller.ts";
+import { walletCaller } from "../../../src/domain/accounts/caller.ts";
 import { randomBytes } from "node:crypto";
 import type { Metrics } from "../../../src/app/operations/metrics.ts";
 import type { Events } from "../../../src/app/webhooks/webhook-endpoints.ts";
 import { newSettledTransactions } from "../../../src/app/jobs/record-history.ts";
-import { NO_CELL } from "../../../src/domain/core/cell.ts";
-import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
+import { NO_CELL, newId } from "../../../src/domain/core/ids.ts";
+import { SOLANA } from "../../../src/domain/payments/payment-id.ts";
 import { Quotes } from "../../../src/domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { GENESIS, MemoryLedger, MemoryChain, Steps } from "./memory-treasury.ts";
@@ -63,7 +62,7 @@ export function setScene() {
   return {
     steps,
     chain,
-    networks: new Map([[NETWORK, chain]]),
+    networks: new Map([[SOLANA, chain]]),
     ledger: new MemoryLedger(steps),
     quotes,
     wallets: { open: async (wallet: string) => walletCaller(wallet) },

@@ -7,8 +7,6 @@ import type {
   FinalityStatus,
   TreasuryChain,
   UnfinalizedPayment,
-} from "../../../src/app/treasury/treasury-chain.ts";
-import type {
   AttributedMovement,
   RecordResult,
   TreasuryLedger,

@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { AccountRequests } from "../../../src/app/operations/account-requests.ts";
-import { MAX_BODY } from "../../../src/app/operations/request-bodies.ts";
+import { AccountRequests, MAX_BODY } from "../../../src/app/operations/account-requests.ts";
 import { RequestRecord, type Transport } from "../../../src/app/operations/request-record.ts";
-import type { Caller } from "../../../src/domain/accounts/caller.ts";
-import type { RequestLogSettings } from "../../../src/domain/accounts/request-log.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
+import type { Caller, RequestLogSettings } from "../../../src/domain/accounts/caller.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
+import { newCaller } from "../context.ts";
 
 const dropped: unknown[] = [];
 let requests: AccountRequests;
@@ -16,22 +14,7 @@ beforeEach(() => {
   });
 });
 
-function callerWith(requestLog?: RequestLogSettings): Caller {
-  const tier = { ratePerMinute: 60, burst: 10 };
-  return {
-    keyId: newId("key", systemClock, systemRandom),
-    accountId: newId("acct", systemClock, systemRandom),
-    scopes: new Set(),
-    tier,
-    accountTier: tier,
-    operator: false,
-    limits: undefined,
-    budgeted: false,
-    limitsVersion: 0,
-    blockedReason: undefined,
-    requestLog,
-  };
-}
+const callerWith = (requestLog?: RequestLogSettings): Caller => newCaller({ requestLog });
 
 /** Ends a call of `echo`. */
 function end(caller: Caller | undefined, change: Partial<RequestRecord> = {}, transport: Transport = "http") {

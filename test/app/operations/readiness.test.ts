@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
-import type { DatabaseState } from "../../../src/app/operations/health.ts";
-import { Readiness, type ConfigState, type SandboxState } from "../../../src/app/operations/readiness.ts";
+import {
+  type DatabaseState,
+  Readiness,
+  type ConfigState,
+  type SandboxState,
+} from "../../../src/app/operations/readiness.ts";
 
 const READY = {
   database: "ok",

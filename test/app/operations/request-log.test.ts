@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { RequestLog } from "../../../src/app/operations/request-log.ts";
 import { RequestRecord } from "../../../src/app/operations/request-record.ts";
-import { walletCaller } from "../../../src/domain/accounts/wallet-caller.ts";
+import { walletCaller } from "../../../src/domain/accounts/caller.ts";
 
 type Line = Record<string, unknown>;
 

@@ -1,6 +1,5 @@
 import type { CallToolDeps } from "../../../src/app/calls/call-tool.ts";
-import type { PaymentMethod } from "../../../src/app/payments/payment-method.ts";
-import { PaymentMethods } from "../../../src/app/payments/payment-methods.ts";
+import { type PaymentMethod, PaymentMethods } from "../../../src/app/payments/payment-methods.ts";
 import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
 import { paymentMethods, type PaymentPorts } from "../../../src/gateway/payment-methods.ts";
 

@@ -2,24 +2,17 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { z } from "zod";
 import { PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { callTool, type CallToolDeps, type ToolCall } from "../../../src/app/calls/call-tool.ts";
-import type { CallContext } from "../../../src/domain/calls/call-context.ts";
-import { Catalogue } from "../../../src/app/calls/catalogue.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { callTool, type ToolCall } from "../../../src/app/calls/call-tool.ts";
+import { type CallContext, fingerprint } from "../../../src/domain/calls/call-context.ts";
 import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
-import { Quotes } from "../../../src/domain/payments/quote.ts";
-import { PostgresTreasuryLedger } from "../../../src/postgres/treasury/treasury-ledger.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
 import { PaymentRequiredMessages } from "../../../src/transport/services/calls/payment-required-message.ts";
-import { PaymentRequiredError } from "../../../src/app/calls/payment-required-error.ts";
-import { expectCleanAudit, makeAccount, openInstance, type Instance } from "../../postgres/fixture.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { PaymentRequiredError } from "../../../src/app/calls/call-errors.ts";
+import { expectCleanAudit, openLedger, silent } from "../../postgres/fixture.ts";
 import { PAYMENT, startGateway } from "../../transport/gateway.ts";
-import { TestTools } from "../../transport/test-tools.ts";
-import { newContext, unlimitedWork } from "../context.ts";
-import { unusedPaymentPorts, withPayments } from "./payment-ports.ts";
+import { newContext, callPorts, toolCall, newCaller } from "../context.ts";
+import { withPayments } from "./payment-ports.ts";
 import { issueVoucher, voucherMethod, voucherReference } from "./voucher/voucher-method.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 
@@ -37,42 +30,17 @@ const vouchers = voucherMethod({
   revoked: (reference) => revoked.has(reference),
 });
 
-let database: TestDatabase;
-let instance: Instance;
-let deps: CallToolDeps;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openInstance(database.url);
-  const sealing = { version: 1, secret: randomBytes(32) };
-  const keys = { current: () => sealing, version: () => undefined, find: async () => sealing };
-  const ports = {
-    ...unusedPaymentPorts,
-    unpaidWork: unlimitedWork,
-    catalogue: new Catalogue(new TestTools().list()),
-    ledger: instance.ledger,
-    chain: { verify: () => Promise.reject(new Error("a voucher asks no chain")) },
-    quotes: new Quotes(keys, systemClock, systemRandom, 300),
-    clock: systemClock,
-    random: systemRandom,
-    stopping: new AbortController().signal,
-  };
-  // The one line that registers a payment method.
-  deps = withPayments(ports, [vouchers]);
-});
-afterEach(() => expectCleanAudit(instance.pool));
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
-});
+const { one } = await openLedger();
+const chain = { verify: () => Promise.reject(new Error("a voucher asks no chain")) };
+// The one line that registers a payment method.
+const deps = withPayments(callPorts({ ledger: one.ledger, chain }), [vouchers]);
+afterEach(() => expectCleanAudit(one.pool));
 
 const newVoucher = (value = PRICE) => issueVoucher(secret, value, randomUUID().replaceAll("-", "_"));
-const balanceOf = ({ caller }: CallContext) => instance.ledger.balance(caller.accountId);
+const balanceOf = ({ caller }: CallContext) => one.balance(caller.accountId);
 
 async function newPayer(): Promise<CallContext> {
-  const context = newContext();
-  const accountId = await makeAccount(instance.pool, 0n);
-  return { ...context, caller: { ...context.caller, accountId } };
+  return newContext({ caller: newCaller({ accountId: await one.account() }) });
 }
 
 function quoteFor({ caller }: CallContext, params = {}) {
@@ -81,14 +49,7 @@ function quoteFor({ caller }: CallContext, params = {}) {
 
 function callWith(code: string, quoteId: string, more: Partial<ToolCall> = {}): ToolCall {
   const paymentProof = { txRef: code, network: "voucher", quoteId };
-  return {
-    tool: "paid",
-    params: {},
-    xPayment: undefined,
-    paymentProof,
-    idempotencyKey: undefined,
-    ...more,
-  };
+  return toolCall("paid", { paymentProof, ...more });
 }
 
 const refusalOf = async (call: ToolCall, context: CallContext) => {
@@ -211,15 +172,13 @@ describe("a voucher over HTTP", () => {
 
 /** Runs the finality tracker once, as the background worker does. */
 async function track(): Promise<void> {
-  await instance.pool.query("update payment set created_at = now() - interval '1 minute'");
-  const { pool, instanceId } = instance;
-  const ledger = new PostgresTreasuryLedger({ pool, instanceId });
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  await one.pool.query("update payment set created_at = now() - interval '1 minute'");
+  const { networks } = deps.payments;
   const tracker = new FinalityTracker({
-    networks: deps.payments.networks,
-    ledger,
+    networks,
+    ledger: one.treasury,
     metrics: silentMetrics,
-    log,
+    log: silent,
   });
   await tracker.run(new AbortController().signal);
 }

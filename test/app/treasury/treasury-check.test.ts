@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { TreasuryCheck } from "../../../src/app/treasury/treasury-check.ts";
+import { TreasuryCheck } from "../../../src/app/treasury/treasury-ledger.ts";
 
 const SECOND = 1_000;
 

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { memoOf, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
+import { Buyer, type Extra } from "../scene.ts";
 
 /** A paid call whose model a test delays or fails (test/support/model-server.ts). */
 export const CHAT = {
@@ -7,54 +8,54 @@ export const CHAT = {
   params: { model: "small", messages: [{ role: "user", content: "Two and two?" }], max_tokens: 10 },
 };
 
-/** A quote for the chat, and the transaction that paid it. */
-export interface PaidChat {
-  quoteId: string;
-  tx: string;
-  /** Micro-USD. */
-  price: bigint;
-  /** The proof. */
-  headers: Record<string, string>;
-}
+/** An account that has paid a quote for the chat. */
+export class ChatBuyer extends Buyer {
+  readonly tx: string;
+  readonly price: bigint;
+  readonly headers: Record<string, string>;
+  readonly #world: World;
 
-/** Calls the tool with the given extras. */
-export function chat(
-  world: World,
-  agent: Agent,
-  extra: { headers?: Record<string, string>; body?: object } = {},
-): Promise<Answer> {
-  return world.call(agent, CHAT.tool, CHAT.params, extra);
-}
+  private constructor(world: World, agent: Agent, quoteId: string, paid: { tx: string; price: bigint }) {
+    super(world, agent, { quoteId, stepId: "", memo: memoOf({ quote_id: quoteId }) });
+    this.#world = world;
+    this.tx = paid.tx;
+    this.price = paid.price;
+    this.headers = xPayment(paid.tx, quoteId);
+  }
 
-/** Requests a quote and pays it on the chain, with a surplus. */
-export async function payChat(world: World, agent: Agent, surplus = 0n): Promise<PaidChat> {
-  const { status, body } = await chat(world, agent);
-  expect(status, JSON.stringify(body)).toBe(402);
-  const price = BigInt(body.quote.price_usdc_microusd);
-  const tx = await world.pay(agent, price + surplus, memoOf(body.quote));
-  return { quoteId: body.quote.quote_id, tx, price, headers: xPayment(tx, body.quote.quote_id) };
-}
+  /** Requests a quote and pays it on the chain, with a surplus. */
+  static async pay(world: World, payer?: Agent, surplus = 0n): Promise<ChatBuyer> {
+    const agent = payer ?? (await world.agent());
+    const { status, body } = await world.call(agent, CHAT.tool, CHAT.params);
+    expect(status, JSON.stringify(body)).toBe(402);
+    const price = BigInt(body.quote.price_usdc_microusd);
+    const tx = await world.pay(agent, price + surplus, memoOf(body.quote));
+    return new ChatBuyer(world, agent, body.quote.quote_id, { tx, price });
+  }
 
-/** The chat's answer, and a receipt over its price that names the payment. */
-export function expectChatBought(answer: Answer, { tx, quoteId, price }: PaidChat): void {
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  expect(answer.body).toMatchObject({
-    ok: true,
-    result: { content: "Hello." },
-    receipt: {
-      tx_signature: tx,
-      quote_id: quoteId,
-      paid_by: "transfer",
-      quoted_usdc_microusd: Number(price),
-      debited_usdc_microusd: Number(price),
-      refunded_usdc_microusd: 0,
-      status: "final",
-    },
-  });
-}
+  chat(extra: Extra = {}): Promise<Answer> {
+    return this.#world.call(this.agent, CHAT.tool, CHAT.params, extra);
+  }
 
-/** The statuses of the account's runs, newest first. */
-export async function statusesOfRuns(world: World, agent: Agent): Promise<string[]> {
-  const { body } = await world.get(agent, "/runs");
-  return body.items.map(({ status }: { status: string }) => status);
+  proved(body: object = {}, headers = this.headers): Promise<Answer> {
+    return this.chat({ headers, body });
+  }
+
+  /** The chat's answer, and a receipt over its price that names the payment. */
+  expectChatBought(answer: Answer): void {
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    expect(answer.body).toMatchObject({
+      ok: true,
+      result: { content: "Hello." },
+      receipt: {
+        tx_signature: this.tx,
+        quote_id: this.quoteId,
+        paid_by: "transfer",
+        quoted_usdc_microusd: Number(this.price),
+        debited_usdc_microusd: Number(this.price),
+        refunded_usdc_microusd: 0,
+        status: "final",
+      },
+    });
+  }
 }

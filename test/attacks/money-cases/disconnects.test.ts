@@ -1,70 +1,56 @@
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { query } from "../../support/database-server.ts";
-import { startModelServer, type ModelServer } from "../../support/model-server.ts";
-import type { Agent, World } from "../../support/world.ts";
-import { expectAccount, expectNothing, startScene } from "../scene.ts";
-import { chat, payChat, statusesOfRuns, type PaidChat } from "./chat.ts";
+import { useModelServer } from "../../support/use-world.ts";
+import { useScene } from "../scene.ts";
+import { ChatBuyer } from "./chat.ts";
 import { TRANSPORTS } from "./transports.ts";
 
 /** Clients that disconnect during each part of a paid call, on every transport. */
-let world: World;
-let model: ModelServer;
-let agent: Agent;
-let paid: PaidChat;
+const model = useModelServer();
+const world = useScene(() => ({ INFERENCE_BASE_URL: model.url, PAYMENT_WAIT_MS: "20000" }));
+let paid: ChatBuyer;
 let leaving: AbortController;
 const KEY = { "idempotency-key": "k" };
-beforeAll(async () => {
-  model = await startModelServer();
-  world = await startScene({ INFERENCE_BASE_URL: model.url, PAYMENT_WAIT_MS: "20000" });
-});
 beforeEach(async () => {
-  agent = await world.agent();
-  paid = await payChat(world, agent);
+  paid = await ChatBuyer.pay(world);
   leaving = new AbortController();
 });
-afterEach(async () => {
-  model.waits = undefined;
-  world.chain.faults.clear();
-  expect(await world.violations()).toEqual([]);
-});
-afterAll(async () => {
-  await world.close();
-  model.close();
-});
+afterEach(() => world.chain.faults.clear());
 
 describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
-  const headers = () => ({ "x-payment": paid.headers["X-Payment"] ?? "", ...KEY });
+  const ask = (signal = AbortSignal.timeout(10_000)) =>
+    call(world, paid.agent, { "x-payment": paid.headers["X-Payment"] ?? "", ...KEY }, signal);
   const begin = () => {
-    const answer = call(world, agent, headers(), leaving.signal);
+    const answer = ask(leaving.signal);
     answer.catch(() => {});
     return answer;
   };
 
+  /** Leaves, and waits for answers that show that the gateway has read the earlier requests. */
   async function leave(answer: Promise<unknown>): Promise<void> {
     leaving.abort();
     await expect(answer).rejects.toThrow();
+    for (const _ of [1, 2, 3]) await world.get(undefined, "/health");
   }
 
   it("finishes, charges and stores the call when its caller disconnects while the tool runs", async () => {
     const gate = Promise.withResolvers<void>();
     model.waits = gate.promise;
     const answer = begin();
-    await expect.poll(() => statusesOfRuns(world, agent)).toEqual(["active"]);
+    await expect.poll(() => paid.runs()).toEqual(["active"]);
     await leave(answer);
-    await noticed();
-    expect(await statusesOfRuns(world, agent)).toEqual(["active"]);
+    expect(await paid.runs()).toEqual(["active"]);
     gate.resolve();
-    await expect.poll(() => statusesOfRuns(world, agent)).toEqual(["completed"]);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-    const [receipt] = (await world.get(agent, "/receipts")).body.items;
+    await expect.poll(() => paid.runs()).toEqual(["completed"]);
+    await paid.expectOneCall();
+    const [receipt] = await paid.receipts();
     expect(receipt.tx_signature).toBe(paid.tx);
-    const reported = { receipt_id: receipt.receipt_id, tx_signature: paid.tx };
-    expect(await call(world, agent, headers(), AbortSignal.timeout(10_000))).toMatchObject(reported);
-    expect((await chat(world, agent, { headers: KEY })).body.receipt).toEqual(receipt);
-    expect((await chat(world, agent, { headers: paid.headers })).body.receipt).toEqual(receipt);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    expect(await ask()).toMatchObject({ receipt_id: receipt.receipt_id, tx_signature: paid.tx });
+    expect((await paid.chat({ headers: KEY })).body.receipt).toEqual(receipt);
+    expect((await paid.proved()).body.receipt).toEqual(receipt);
+    await paid.expectOneCall();
   });
 
   it("releases the hold when the caller disconnects before the tool; the retry needs no second payment", async () => {
@@ -72,14 +58,12 @@ describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
       const answer = begin();
       await expect.poll(waiting, { interval: 10 }).toBe(1);
       await leave(answer);
-      await noticed();
     });
-    await expect.poll(() => statusesOfRuns(world, agent)).toEqual(["cancelled"]);
-    await expectAccount(world, agent, { balance: paid.price, receipts: 0 });
-    const retried = await call(world, agent, headers(), AbortSignal.timeout(10_000));
-    expect(retried).toMatchObject({ tx_signature: paid.tx });
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
-    expect(await statusesOfRuns(world, agent)).toEqual(["completed", "cancelled"]);
+    await expect.poll(() => paid.runs()).toEqual(["cancelled"]);
+    await paid.expectAccount(paid.price, 0);
+    expect(await ask()).toMatchObject({ tx_signature: paid.tx });
+    await paid.expectOneCall();
+    expect(await paid.runs()).toEqual(["completed", "cancelled"]);
   });
 
   it("consumes nothing when the caller disconnects while its transaction is awaited", async () => {
@@ -90,21 +74,13 @@ describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
     const answer = begin();
     await expect.poll(() => world.chain.faults.callCount("getTransaction")).toBeGreaterThan(0);
     await leave(answer);
-    await noticed();
     world.chain.faults.clear();
-    expect(await statusesOfRuns(world, agent)).toEqual([]);
-    await expectNothing(world, agent);
-    expect(await call(world, agent, headers(), AbortSignal.timeout(10_000))).toMatchObject({
-      tx_signature: paid.tx,
-    });
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    expect(await paid.runs()).toEqual([]);
+    await paid.expectNothing();
+    expect(await ask()).toMatchObject({ tx_signature: paid.tx });
+    await paid.expectOneCall();
   });
 });
-
-/** Their responses show that the gateway has read the earlier requests. */
-async function noticed(): Promise<void> {
-  for (const _ of [1, 2, 3]) await world.get(undefined, "/health");
-}
 
 /** Holds up whatever changes the agent's account; `waiting` counts what waits for it. */
 async function withAccountLocked(work: (waiting: () => Promise<number>) => Promise<void>): Promise<void> {
@@ -112,7 +88,8 @@ async function withAccountLocked(work: (waiting: () => Promise<number>) => Promi
   await holder.connect();
   try {
     await holder.query("begin");
-    await holder.query("select from account where id = $1 for update", [uuidOf("acct", agent.accountId)]);
+    const id = uuidOf("acct", paid.agent.accountId);
+    await holder.query("select from account where id = $1 for update", [id]);
     await work(async () => {
       const { rows } = await query(
         world.database.url,

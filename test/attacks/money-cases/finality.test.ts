@@ -1,108 +1,73 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Agent, World } from "../../support/world.ts";
-import {
-  callWith,
-  expectAccount,
-  expectBought,
-  expectNothing,
-  expectRefused,
-  pastOffer,
-  PRICE,
-  startScene,
-} from "../scene.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { Buyer, pastOffer, PRICE, useScene } from "../scene.ts";
 
 /**
  * Payments that are large enough to be finalized first, and the end of their quotes. Here that is everything
  * from `PRICE` on.
  */
-let world: World;
-let agent: Agent;
-beforeAll(async () => {
-  world = await startScene({ FINALIZED_ABOVE_MICROUSD: String(PRICE), PAYMENT_WAIT_MS: "100" });
-});
-beforeEach(async () => {
-  agent = await world.agent();
-});
-afterEach(async () => {
-  world.chain.chain.setTimeOffset(0);
-  expect(await world.violations()).toEqual([]);
-});
-afterAll(() => world.close());
+const world = useScene({ FINALIZED_ABOVE_MICROUSD: String(PRICE), PAYMENT_WAIT_MS: "100" });
+const quick = useScene();
+afterEach(() => world.chain.chain.setTimeOffset(0));
 
 /**
  * Pays a quote of 300 s that was issued `issuedAgo` seconds ago, in a block that is `paidAgo` seconds old.
  */
-async function paidLongAgo(issuedAgo: number, paidAgo: number, amount = PRICE) {
-  const offer = pastOffer(world.postgres.sealingKeys, agent, issuedAgo);
-  world.chain.chain.setTimeOffset(-paidAgo);
-  const tx = await world.pay(agent, amount, offer.memo);
-  return { present: () => callWith(world, agent, tx, offer.quoteId), tx, quoteId: offer.quoteId };
+async function paidLongAgo(issuedAgo: number, paidAgo: number, at = world) {
+  const agent = await at.agent();
+  const by = new Buyer(at, agent, pastOffer(at.postgres.sealingKeys, agent, issuedAgo));
+  at.chain.chain.setTimeOffset(-paidAgo);
+  return { by, tx: await by.pay() };
 }
 
 const PENDING = /must be finalized first; repeat the call with the same proof, and do not pay again/;
-const finalize = () => world.chain.chain.advance(40);
+const finalize = (at = world) => at.chain.chain.advance(40);
 
 describe("a payment that must be finalized", () => {
   it("returns PAYMENT_PENDING until finality, then buys the call although the quote has expired", async () => {
-    const { present, tx, quoteId } = await paidLongAgo(301, 20);
+    const { by, tx } = await paidLongAgo(301, 20);
     for (const _ of [1, 2]) {
-      const early = await present();
-      expectRefused(early, PENDING, "PAYMENT_PENDING", 503);
-      expect(early.headers.get("retry-after")).toBe("5");
-      await expectNothing(world, agent);
+      await by.expectRefused(tx, PENDING, "PAYMENT_PENDING", 503);
+      await by.expectNothing();
     }
+    expect((await by.prove(tx)).headers.get("retry-after")).toBe("5");
     finalize();
-    const bought = await present();
-    expectBought(bought, tx, quoteId);
-    expect((await present()).body).toEqual(bought.body);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    const bought = await by.expectBought(tx);
+    expect((await by.prove(tx)).body).toEqual(bought.body);
+    await by.expectOneCall();
   });
 
   it("buys the call up to two minutes after the quote's expiry", async () => {
-    const { present, tx, quoteId } = await paidLongAgo(300 + 110, 120);
+    const { by, tx } = await paidLongAgo(300 + 110, 120);
     finalize();
-    expectBought(await present(), tx, quoteId);
-    await expectAccount(world, agent, { balance: 0n, receipts: 1 });
+    await by.expectBought(tx);
+    await by.expectOneCall();
   });
 
   it("returns QUOTE_EXPIRED more than two minutes after the expiry, and leaves the credit to the watch", async () => {
-    const { present } = await paidLongAgo(300 + 121, 130);
+    const { by, tx } = await paidLongAgo(300 + 121, 130);
     finalize();
-    expectRefused(
-      await present(),
+    await by.expectRefused(
+      tx,
       /^the quote has expired; .* is credited to your balance once/,
       "QUOTE_EXPIRED",
     );
-    await expectNothing(world, agent);
+    await by.expectNothing();
   });
 
   it("returns QUOTE_EXPIRED for a payment sent after the quote's expiry", async () => {
-    const { present } = await paidLongAgo(300 + 90, 0);
+    const { by, tx } = await paidLongAgo(300 + 90, 0);
     finalize();
-    expectRefused(await present(), /^the quote has expired.*was credited/, "QUOTE_EXPIRED");
-    await expectAccount(world, agent, { balance: PRICE, receipts: 0 });
+    await by.expectRefused(tx, /^the quote has expired.*was credited/, "QUOTE_EXPIRED");
+    await by.expectAccount(PRICE, 0);
   });
 });
 
 describe("a payment that need not be finalized", () => {
   it("gets no grace period after its quote's expiry", async () => {
-    const other = await startScene();
-    try {
-      const buyer = await other.agent();
-      const offer = pastOffer(other.postgres.sealingKeys, buyer, 302);
-      other.chain.chain.setTimeOffset(-20);
-      const tx = await other.pay(buyer, PRICE, offer.memo);
-      other.chain.chain.advance(40);
-      expectRefused(
-        await callWith(other, buyer, tx, offer.quoteId),
-        /^the quote has expired.*credited/,
-        "QUOTE_EXPIRED",
-      );
-      // The watch may have credited it by now.
-      expect((await other.get(buyer, "/receipts")).body.items).toEqual([]);
-      expect(await other.violations()).toEqual([]);
-    } finally {
-      await other.close();
-    }
+    const { by, tx } = await paidLongAgo(302, 20, quick);
+    finalize(quick);
+    await by.expectRefused(tx, /^the quote has expired.*credited/, "QUOTE_EXPIRED");
+    // The watch may have credited it by now.
+    expect(await by.receipts()).toEqual([]);
   });
 });

@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
 import path from "node:path";
-import process from "node:process";
 import { z } from "zod";
 import { openDevWorld, type OpenDevWorld } from "../../../src/dev/index.ts";
 import { run, type Instance, type Instances } from "../../instances/process.ts";
+import { signalPostgres } from "../../lab-kit/database.ts";
 
 const created = z.object({ account_id: z.string(), api_key: z.string() });
 
@@ -11,7 +10,7 @@ const created = z.object({ account_id: z.string(), api_key: z.string() });
 const MOST_STARTS = 4;
 
 /** Where a cell lives, and what it listens on. */
-export interface CellOptions {
+interface Place {
   readonly number: number;
   readonly folder: string;
   readonly http: string;
@@ -24,32 +23,22 @@ export interface CellOptions {
 /** A cell whose gateway and database are processes that can be killed. */
 export class LabCell {
   readonly number: number;
-  readonly #options: CellOptions;
+  readonly baseUrl: string;
+  readonly #place: Place;
   #world: OpenDevWorld;
   #gateway: Instance;
 
-  private constructor(options: CellOptions, world: OpenDevWorld, gateway: Instance) {
-    this.number = options.number;
-    this.#options = options;
+  private constructor(place: Place, world: OpenDevWorld, gateway: Instance) {
+    this.number = place.number;
+    this.baseUrl = `http://${place.http}`;
+    this.#place = place;
     this.#world = world;
     this.#gateway = gateway;
   }
 
-  static async open(options: CellOptions): Promise<LabCell> {
-    const world = await openWorld(options);
-    return new LabCell(options, world, await serve(options, world));
-  }
-
-  get baseUrl(): string {
-    return `http://${this.#options.http}`;
-  }
-
-  get databaseUrl(): string {
-    return this.#world.environment["DATABASE_URL"] ?? "";
-  }
-
-  get rpcUrl(): string {
-    return this.#world.environment["SOLANA_RPC_URLS"] ?? "";
+  static async open(place: Place): Promise<LabCell> {
+    const world = await openWorld(place);
+    return new LabCell(place, world, await serve(place, world));
   }
 
   get environment(): Record<string, string> {
@@ -58,32 +47,26 @@ export class LabCell {
 
   /** Accounts with 1,000 USDC and a key each. */
   async createAccounts(count: number): Promise<{ accountId: string; apiKey: string }[]> {
-    const args = ["accounts", "create", "--count", String(count), "--usdc", "1000", "--json"];
-    const { stdout, stderr } = await run(
-      [...args, "--rate", "1000000", "--burst", "100000"],
-      this.environment,
-    );
-    const accounts = stdout.trim().split("\n").filter((line) => line !== ""); // prettier-ignore
+    const limits = ["--rate", "1000000", "--burst", "100000"];
+    const args = ["accounts", "create", "--count", String(count), "--usdc", "1000", "--json", ...limits];
+    const { stdout, stderr } = await run(args, this.environment);
+    const accounts = Array.from(stdout.matchAll(/.+/g), ([line]) => created.parse(JSON.parse(line)));
     if (accounts.length !== count) throw new Error(`accounts create: ${stderr}`);
-    return accounts.map((line) => {
-      const { account_id: accountId, api_key: apiKey } = created.parse(JSON.parse(line));
-      return { accountId, apiKey };
-    });
+    return accounts.map(({ account_id: accountId, api_key: apiKey }) => ({ accountId, apiKey }));
   }
 
   /** Kills gateway and database at once. */
   async kill(): Promise<void> {
     this.#gateway.signal("SIGKILL");
-    const data = path.join(this.#options.folder, "postgres/data/postmaster.pid");
-    process.kill(Number(readFileSync(data, "utf8").split("\n")[0]), "SIGKILL");
+    await signalPostgres(path.join(this.#place.folder, "postgres/data"), "SIGKILL");
     await this.#gateway.ended;
   }
 
   /** Starts both again, with what the disk holds. */
   async restart(): Promise<void> {
     await this.#world.stop();
-    this.#world = await openWorld(this.#options);
-    this.#gateway = await serve(this.#options, this.#world);
+    this.#world = await openWorld(this.#place);
+    this.#gateway = await serve(this.#place, this.#world);
   }
 
   async close(): Promise<void> {
@@ -91,41 +74,27 @@ export class LabCell {
   }
 }
 
-function openWorld({ number, folder, rpcUrl }: CellOptions): Promise<OpenDevWorld> {
-  return openDevWorld({
-    dataDir: folder,
-    rpcUrl,
-    cell: number,
-    withInference: false,
-    withApi: false,
-    buildConsole: false,
-    log: () => {},
-  });
+function openWorld({ number, folder, rpcUrl }: Place): Promise<OpenDevWorld> {
+  const parts = { withInference: false, withApi: false, buildConsole: false };
+  return openDevWorld({ dataDir: folder, rpcUrl, cell: number, ...parts, log: () => {} });
 }
 
 /** Starts again when a killed database still recovers. */
-async function serve(options: CellOptions, world: OpenDevWorld): Promise<Instance> {
+async function serve(
+  { number, http, grpc, publicUrl, instances }: Place,
+  world: OpenDevWorld,
+): Promise<Instance> {
+  const [portOf, settings] = [(address: string) => address.split(":")[1] ?? "", world.environment];
   for (let attempt = 1; ; attempt++) {
     try {
-      return await serveOnce(options, world);
+      return await instances.serve({
+        ...settings,
+        ...{ CELL: String(number), HOST: "127.0.0.1", PORT: portOf(http), GRPC_PORT: portOf(grpc) },
+        ...{ PUBLIC_URL: publicUrl, TRUSTED_PROXY_HOPS: "1", SANDBOX_ISOLATION: "off" },
+        ...{ DRAIN_MS: "0", LOG_LEVEL: "warn" },
+      });
     } catch (error) {
       if (attempt === MOST_STARTS) throw error;
     }
   }
-}
-
-function serveOnce(options: CellOptions, world: OpenDevWorld): Promise<Instance> {
-  const { number, http, grpc, publicUrl, instances } = options;
-  return instances.serve({
-    ...world.environment,
-    CELL: String(number),
-    HOST: "127.0.0.1",
-    PORT: http.split(":")[1] ?? "",
-    GRPC_PORT: grpc.split(":")[1] ?? "",
-    PUBLIC_URL: publicUrl,
-    TRUSTED_PROXY_HOPS: "1",
-    SANDBOX_ISOLATION: "off",
-    DRAIN_MS: "0",
-    LOG_LEVEL: "warn",
-  });
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { inspect } from "node:util";
 import { z } from "zod";
 
 const bought = z.object({ receipt: z.object({ receipt_id: z.string() }) });
@@ -8,29 +7,21 @@ const bought = z.object({ receipt: z.object({ receipt_id: z.string() }) });
 const PATIENCE_MS = 120_000;
 const TIMEOUT_MS = 10_000;
 
-/** A call that was answered. */
-export interface Answered {
-  readonly key: string;
-  readonly receiptId: string;
-}
-
-interface Answer {
-  /** 0 without an answer. */
-  readonly status: number;
-  readonly receiptId?: string;
-  readonly error?: string;
-}
-
 /** What happened to a call. */
 export interface Attempt {
   readonly ms: number;
+  /** 0 without an answer. */
   readonly status: number;
-  /** Whether the account stayed in a cell that worked. */
-  readonly bystander: boolean;
+  readonly receiptId?: string;
 }
 
 interface CustomerOptions {
-  readonly report: (attempt: Attempt) => void;
+  readonly accountId: string;
+  readonly apiKey: string;
+  readonly cell: number;
+  readonly baseUrl: string;
+  /** @param bystander whether the account stayed in a cell that worked */
+  readonly report: (attempt: Attempt, bystander: boolean) => void;
   /** The cell that has the account now; undefined if none has, or the cell is down. */
   readonly workingCell: (customer: Customer) => number | undefined;
 }
@@ -38,22 +29,16 @@ interface CustomerOptions {
 /** Buys one call after the other through the router, and repeats each until it is answered. */
 export class Customer {
   readonly accountId: string;
-  readonly apiKey: string;
   /** The cell that has the account; undefined while it moves. */
   cell: number | undefined;
-  readonly answered: Answered[] = [];
-  readonly #baseUrl: string;
+  /** Receipts by idempotency key. */
+  readonly answered = new Map<string, string>();
   readonly #options: CustomerOptions;
   #buying = true;
   #playing: Promise<void> = Promise.resolve();
 
-  constructor(
-    account: { accountId: string; apiKey: string; cell: number },
-    baseUrl: string,
-    options: CustomerOptions,
-  ) {
-    ({ accountId: this.accountId, apiKey: this.apiKey, cell: this.cell } = account);
-    this.#baseUrl = baseUrl;
+  constructor(options: CustomerOptions) {
+    ({ accountId: this.accountId, cell: this.cell } = options);
     this.#options = options;
   }
 
@@ -69,44 +54,35 @@ export class Customer {
   }
 
   /** Sends a call once. */
-  async send(key: string, baseUrl = this.#baseUrl): Promise<Answer> {
-    try {
-      const response = await fetch(`${baseUrl}/v1/mcp/tools/call`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${this.apiKey}`,
-          "content-type": "application/json",
-          "idempotency-key": key,
-        },
-        body: JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } }),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      // The router's own answers are no JSON.
-      const body: unknown = response.status === 200 ? await response.json() : await response.text();
-      if (response.status !== 200) return { status: response.status };
-      return { status: 200, receiptId: bought.parse(body).receipt.receipt_id };
-    } catch (error) {
-      return { status: 0, error: inspect(error) };
-    }
+  async send(key: string, baseUrl = this.#options.baseUrl): Promise<Attempt> {
+    const [started, authorization] = [performance.now(), `Bearer ${this.#options.apiKey}`];
+    const headers = { authorization, "content-type": "application/json", "idempotency-key": key };
+    const body = JSON.stringify({ tool: "vram_estimate", params: { model: "llama-3.1-8b" } });
+    const asked = { method: "POST", headers, body, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const answer = await fetch(`${baseUrl}/v1/mcp/tools/call`, asked)
+      .then(async (response) => ({ status: response.status, text: await response.text() }))
+      .catch(() => ({ status: 0, text: "" }));
+    const attempt = { ms: performance.now() - started, status: answer.status };
+    // The router's own answers are no JSON.
+    if (answer.status !== 200) return attempt;
+    return { ...attempt, receiptId: bought.parse(JSON.parse(answer.text)).receipt.receipt_id };
   }
 
   async #play(): Promise<void> {
     const { report, workingCell } = this.#options;
-    let number = 0;
     while (this.#buying) {
-      const key = `call-${++number}`;
+      const key = `call-${this.answered.size + 1}`;
       const since = performance.now();
       for (;;) {
-        const [started, cell] = [performance.now(), workingCell(this)];
-        const { status, receiptId } = await this.send(key);
-        const bystander = cell !== undefined && cell === workingCell(this);
-        report({ ms: performance.now() - started, status, bystander });
-        if (receiptId !== undefined) {
-          this.answered.push({ key, receiptId });
+        const cell = workingCell(this);
+        const attempt = await this.send(key);
+        report(attempt, cell !== undefined && cell === workingCell(this));
+        if (attempt.receiptId !== undefined) {
+          this.answered.set(key, attempt.receiptId);
           break;
         }
         if (performance.now() - since > PATIENCE_MS)
-          throw new Error(`${this.accountId}: ${key} was not answered, at last with ${status}`);
+          throw new Error(`${this.accountId}: ${key} was not answered, at last with ${attempt.status}`);
         await sleep(50);
       }
     }

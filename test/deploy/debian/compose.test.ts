@@ -14,7 +14,6 @@ const TEXT = readFileSync(path.join(ROOT, FILE), "utf8");
 const SKIPPED = await missing();
 const TITLE = `${FILE} on a bare Debian${SKIPPED === undefined ? "" : ` (${SKIPPED})`}`;
 
-/** The commands at the head of the file. */
 const COMMANDS = [...TEXT.split("\nname:", 1)[0]!.matchAll(/^# {3}(.+)$/gm)]
   .map(([, line]) => line)
   .join("\n");

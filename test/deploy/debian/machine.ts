@@ -54,7 +54,6 @@ export async function missing(): Promise<string | undefined> {
 export class Machine {
   readonly #folder = mkdtempSync(path.join(tmpdir(), "toolgate-machine-"));
   readonly #group = path.basename(this.#folder);
-  /** Its file system. */
   readonly root = path.join(this.#folder, "root");
   readonly #children: ChildProcess[] = [];
   #inside: readonly string[] = [];
@@ -62,7 +61,6 @@ export class Machine {
   #pasted = 0;
   #busy = false;
 
-  /** Installs Debian. */
   async build(): Promise<void> {
     const child = this.#spawn(SCRIPT, ["BUILD", this.#folder]);
     const [log, [code]] = await Promise.all([text(child.stderr!), once(child, "close")]);

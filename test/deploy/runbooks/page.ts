@@ -18,7 +18,6 @@ export interface Machine {
   readonly log: string;
 }
 
-/** The runbook of an alert. */
 function pageOf(alert: string): string {
   return readFileSync(path.join(ROOT, `docs/runbooks/${alert}.md`), "utf8");
 }

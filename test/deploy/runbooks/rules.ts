@@ -6,7 +6,6 @@ import { ROOT } from "../../tooling/command.ts";
 
 const FILE = path.join(ROOT, "deploy/prometheus/toolgate.rules.yml");
 
-/** Names of all alerts. */
 export const alertNames = z
   .object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string() })) })) })
   .parse(parse(readFileSync(FILE, "utf8")))

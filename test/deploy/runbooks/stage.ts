@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { setScene, type Scene, type Watching } from "../../crediting/fixture.ts";
-import { freePort, startPrometheus } from "../../metrics/prometheus.ts";
+import { startPrometheus } from "../../metrics/prometheus.ts";
+import { restartPort } from "../../support/ports.ts";
 import { openDatabaseLink, type DatabaseLink } from "../../support/database-link.ts";
 import type { Agent } from "../../support/world.ts";
 import type { Machine } from "./page.ts";
@@ -18,18 +19,15 @@ export interface Stage extends AsyncDisposable {
   readonly scene: Scene;
   /** Its line to the database. */
   readonly link: DatabaseLink;
-  /** Has a balance. */
   readonly agent: Agent;
   readonly gateway: Watching;
   readonly machine: Machine;
   stop(): Promise<void>;
   /** Starts it again at the same address. */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** Whether Prometheus fires an alert. */
   fires(alert: string): Promise<boolean>;
 }
 
-/** A fault and its end. */
 export interface Walk {
   readonly title: string;
   /** The alerts that it raises, and what the commands of their pages then show. */
@@ -44,7 +42,7 @@ export interface Walk {
 export async function openStage(): Promise<Stage> {
   const scene = await setScene(50);
   const link = await openDatabaseLink(scene.database.servingUrl);
-  const target = `127.0.0.1:${await freePort()}`;
+  const target = `127.0.0.1:${await restartPort()}`;
   const folder = mkdtempSync(path.join(tmpdir(), "runbooks-"));
   const rules = path.join(folder, "rules.yml");
   writeFileSync(rules, shortenedRules());

@@ -1,7 +1,7 @@
 import { address, getOffchainMessageEncoder, OffchainMessageContentFormat } from "@solana/kit";
 import { Keypair } from "@solana/web3.js";
 import { describe, expect, it } from "vitest";
-import { isTextSigned } from "../../../src/domain/accounts/offchain-message.ts";
+import { isTextSigned } from "../../../src/domain/accounts/sign-in.ts";
 
 const wallet = Keypair.generate();
 const [key, other] = [wallet.publicKey.toBytes(), Keypair.generate().publicKey.toBytes()];

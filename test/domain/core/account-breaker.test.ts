@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { AccountBreaker } from "../../../src/domain/core/account-breaker.ts";
+import { AccountBreaker } from "../../../src/domain/core/circuit-breaker.ts";
 
 let now: number;
 let breaker: AccountBreaker;

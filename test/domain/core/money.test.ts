@@ -10,24 +10,8 @@ describe("money", () => {
   });
 
   it("rejects anything but decimal USDC", () => {
-    const bad = [
-      "",
-      "-1",
-      "+1",
-      "1.",
-      ".5",
-      "1.0000001",
-      "1e3",
-      "0x1",
-      "1,5",
-      " 1",
-      "NaN",
-      "Infinity",
-      "9007199254.740992",
-      "99999999999",
-      "١",
-    ];
-    for (const text of bad) expect(parseUsdc(text), text).toBeUndefined();
+    const bad = "|-1|+1|1.|.5|1.0000001|1e3|0x1|1,5| 1|NaN|Infinity|9007199254.740992|99999999999|١";
+    for (const text of bad.split("|")) expect(parseUsdc(text), text).toBeUndefined();
   });
 
   it("parses what it formats", () => {
@@ -46,13 +30,7 @@ describe("money", () => {
   });
 
   it("formats prices with at least cents and no needless zeros", () => {
-    expect([10_000n, 2_400n, 1n, 1_000_000n, 1_500_000n, 0n].map(displayUsd)).toEqual([
-      "$0.01",
-      "$0.0024",
-      "$0.000001",
-      "$1.00",
-      "$1.50",
-      "$0.00",
-    ]);
+    const amounts = [10_000n, 2_400n, 1n, 1_000_000n, 1_500_000n, 0n];
+    expect(amounts.map(displayUsd).join(" ")).toBe("$0.01 $0.0024 $0.000001 $1.00 $1.50 $0.00");
   });
 });

@@ -3,18 +3,18 @@ import { base58 } from "@scure/base";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { gaslessProofs } from "../../../src/domain/payments/gasless-proof.ts";
+import { gaslessProofs, transferProofs } from "../../../src/domain/payments/body-proof.ts";
 import {
   parseProof as parseProofOf,
   type BodyProof,
   type ProofCarriers,
 } from "../../../src/domain/payments/proof.ts";
-import { transferProofs } from "../../../src/domain/payments/transfer-proof.ts";
 import { X402_NETWORK } from "../../../src/domain/payments/x402.ts";
 
 const tx = base58.encode(randomBytes(64));
 const quoteId = `qt_${"3".repeat(110)}`;
-const stepId = `step_${"a".repeat(32)}`;
+const otherQuote = `qt_${"4".repeat(110)}`;
+const [stepId, otherStep] = [`step_${"a".repeat(32)}`, `step_${"b".repeat(32)}`];
 const transaction = randomBytes(500).toString("base64");
 const v1 = { x402Version: 1, scheme: "exact", network: "solana", payload: { transaction } };
 const header = (value: unknown, alphabet: "base64" | "base64url" = "base64url") =>
@@ -22,6 +22,10 @@ const header = (value: unknown, alphabet: "base64" | "base64url" = "base64url") 
 const parseProof = (carriers: ProofCarriers) =>
   parseProofOf(carriers, [transferProofs("svc"), gaslessProofs]);
 const parseHeader = (xPayment: string) => parseProof({ xPayment, paymentProof: undefined });
+const genuine = header({ tx, quote_id: quoteId });
+const otherTx = base58.encode(randomBytes(64));
+/** One byte above a packet. */
+const largeTransaction = Buffer.alloc(1233).toString("base64");
 const refusal = (run: () => unknown) => {
   try {
     run();
@@ -73,11 +77,7 @@ describe("the X-Payment header", () => {
     ["no base64", "hello world", /not base64/],
     ["both alphabets at once", `${header({ tx, quote_id: quoteId })}-+`, /not base64/],
     ["plain JSON", JSON.stringify({ tx, quote_id: quoteId }), /not base64/],
-    [
-      "two values joined by a comma",
-      `${header({ tx, quote_id: quoteId })}, ${header({ tx, quote_id: quoteId })}`,
-      /not base64/,
-    ],
+    ["two values with a comma", `${genuine}, ${genuine}`, /not base64/],
     ["stray bits at the end", `${Buffer.from("{}").toString("base64").slice(0, -2)}B`, /canonical|JSON/],
     ["wrong padding", "YWJj=", /padding|canonical/],
     ["a JSON array", header([tx, quoteId]), /JSON object/],
@@ -85,54 +85,22 @@ describe("the X-Payment header", () => {
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]).toString("base64"), /JSON object/],
     ["no transaction", header({ quote_id: quoteId }), /tx is missing/],
     ["no quote", header({ tx }), /quote_id is missing/],
-    [
-      "two transactions",
-      header({ tx, tx_signature: base58.encode(randomBytes(64)), quote_id: quoteId }),
-      /differ/,
-    ],
+    ["two transactions", header({ tx, tx_signature: otherTx, quote_id: quoteId }), /differ/],
     ["a number as transaction", header({ tx: 1, quote_id: quoteId }), /tx must be/],
     ["an unknown member", header({ tx, quote_id: quoteId, amount: 1 }), /unknown member "amount"/],
     ["both families", header({ x402Version: 1, tx, quote_id: quoteId }), /two kinds of proof/],
-    [
-      "an x402 payload of version 2",
-      header({ x402Version: 2, payload: { transaction } }),
-      /PAYMENT-SIGNATURE/,
-    ],
-    [
-      "an x402 payload of version 3",
-      header({ x402Version: 3, payload: { transaction } }),
-      /x402Version must be 1/,
-    ],
+    ["x402 of version 2", header({ x402Version: 2, payload: { transaction } }), /PAYMENT-SIGNATURE/],
+    ["x402 of version 3", header({ x402Version: 3, payload: { transaction } }), /x402Version must be 1/],
     ["x402 of another scheme", header({ ...v1, scheme: "upto" }), /scheme must be exact/],
-    [
-      "x402 of another network",
-      header({ ...v1, network: "solana-devnet" }),
-      /network must be solana or solana:5ey/,
-    ],
+    ["x402 of another network", header({ ...v1, network: "solana-devnet" }), /network must be solana or sol/],
     ["x402 without a payload", header({ ...v1, payload: undefined }), /payload is missing/],
     ["x402 without a transaction", header({ ...v1, payload: {} }), /payload\.transaction is missing/],
     ["a transaction and its signature", header({ transaction, tx, quote_id: quoteId }), /send one of them/],
     ["a transaction without its quote", header({ transaction }), /quote_id is missing/],
-    [
-      "a transaction in base64url",
-      header({ transaction: "_-8", quote_id: quoteId }),
-      /transaction: not base64/,
-    ],
-    [
-      "a transaction that is not canonical",
-      header({ transaction: "QUF=", quote_id: quoteId }),
-      /not canonical/,
-    ],
-    [
-      "a transaction of more than one packet",
-      header({ transaction: Buffer.alloc(1233).toString("base64"), quote_id: quoteId }),
-      /has 1233 bytes/,
-    ],
-    [
-      "a prototype",
-      Buffer.from(`{"__proto__":{"tx":"${tx}","quote_id":"${quoteId}"}}`).toString("base64"),
-      /unknown member/,
-    ],
+    ["a base64url transaction", header({ transaction: "_-8", quote_id: quoteId }), /transaction: not base64/],
+    ["no canonical transaction", header({ transaction: "QUF=", quote_id: quoteId }), /not canonical/],
+    ["more than one packet", header({ transaction: largeTransaction, quote_id: quoteId }), /has 1233 bytes/],
+    ["a prototype", Buffer.from(`{"__proto__":{"tx":"${tx}"}}`).toString("base64"), /unknown member/],
     ["more than 8 KiB", header({ tx, quote_id: "q".repeat(9000) }), /longer/],
   ];
   it.each(bad)("refuses %s with INVALID_PAYMENT 400", (_, value, message) => {
@@ -190,18 +158,10 @@ describe("the proof of a call", () => {
     ["no quote anywhere", [undefined, { txRef: tx, network: "solana-mainnet" }], /quote_id/],
     ["a memo of another prefix", [undefined, { ...body, memo: `abc:${quoteId}` }], /memo/],
     ["a memo with a fourth part", [undefined, { ...body, memo: `${memo}:x` }], /memo/],
-    ["a memo of another quote", [undefined, { ...body, memo: `svc:qt_${"4".repeat(110)}` }], /another quote/],
-    [
-      "a memo of another step",
-      [undefined, { ...body, memo, stepId: `step_${"b".repeat(32)}` }],
-      /another step/,
-    ],
+    ["a memo of another quote", [undefined, { ...body, memo: `svc:${otherQuote}` }], /another quote/],
+    ["a memo of another step", [undefined, { ...body, memo, stepId: otherStep }], /another step/],
     ["an amount with seven places", [undefined, { ...body, amountUsdc: "0.0000001" }], /amount_usdc/],
-    [
-      "different payments in header and body",
-      [header({ tx, quote_id: `qt_${"4".repeat(110)}` }), body],
-      /different payments/,
-    ],
+    ["different payments", [header({ tx, quote_id: otherQuote }), body], /different payments/],
   ];
   it.each(bad)("refuses %s", (_, [xPayment, paymentProof], message) => {
     const answer = refusal(() => parseProof({ xPayment, paymentProof }));
@@ -260,8 +220,7 @@ describe("an x402 payload of version 2", () => {
       expect(parse({ ...payload, extensions })).toMatchObject({ paymentId: undefined });
   });
 
-  const without = (name: string) =>
-    Object.fromEntries(Object.entries(accepted).filter(([other]) => other !== name));
+  const offering = (change: object) => ({ ...payload, accepted: { ...accepted, ...change } });
   const bad: [string, unknown, RegExp][] = [
     ["version 1", v1, /x402Version must be 2; send a payload of version 1 in X-Payment/],
     ["no version", { ...payload, x402Version: undefined }, /x402Version must be 2/],
@@ -269,29 +228,13 @@ describe("an x402 payload of version 2", () => {
     ["no payload", { ...payload, payload: undefined }, /payload is missing/],
     ["a payload that is a text", { ...payload, payload: "x" }, /payload must be an object/],
     ["no transaction", { ...payload, payload: {} }, /payload\.transaction is missing/],
-    [
-      "a transaction that is a number",
-      { ...payload, payload: { transaction: 1 } },
-      /payload\.transaction must be/,
-    ],
-    [
-      "a transaction with spaces",
-      { ...payload, payload: { transaction: "QUFB QUFB" } },
-      /transaction: not base64/,
-    ],
+    ["a number as transaction", { ...payload, payload: { transaction: 1 } }, /payload\.transaction must be/],
+    ["a transaction in parts", { ...payload, payload: { transaction: "QQ QQ" } }, /transaction: not base64/],
     ["no offer", { ...payload, accepted: undefined }, /accepted is missing/],
     ["an offer that is a list", { ...payload, accepted: [accepted] }, /accepted must be an object/],
-    ["an offer without a price", { ...payload, accepted: without("amount") }, /accepted\.amount is missing/],
-    [
-      "a price that is a number",
-      { ...payload, accepted: { ...accepted, amount: 10_000 } },
-      /accepted\.amount must be/,
-    ],
-    [
-      "a memo that is an object",
-      { ...payload, accepted: { ...accepted, extra: { memo: {} } } },
-      /extra\.memo must be/,
-    ],
+    ["an offer without a price", offering({ amount: undefined }), /accepted\.amount is missing/],
+    ["a number as price", offering({ amount: 10_000 }), /accepted\.amount must be/],
+    ["an object as memo", offering({ extra: { memo: {} } }), /extra\.memo must be/],
     ["an identifier of 15 characters", withId("a".repeat(15)), /info\.id must be 16 to 128/],
     ["an identifier of 129 characters", withId("a".repeat(129)), /info\.id must be 16 to 128/],
     ["an identifier with a space", withId("pay 0123456789abcdef"), /info\.id must be 16 to 128/],

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
+import { fingerprint } from "../../../src/domain/calls/call-context.ts";
 import { newId } from "../../../src/domain/core/ids.ts";
 import { Quotes, stepIdOf, type SealingKey } from "../../../src/domain/payments/quote.ts";
 import { systemRandom } from "../../../src/system.ts";

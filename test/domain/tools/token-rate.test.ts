@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatTokenRate, parseTokenRate, priceOfTokens } from "../../../src/domain/tools/token-rate.ts";
+import { formatTokenRate, parseTokenRate, priceOfTokens } from "../../../src/domain/tools/chat.ts";
 
 const rate = (text: string): bigint => {
   const parsed = parseTokenRate(text);
@@ -24,23 +24,12 @@ describe("a price per million tokens", () => {
     expect(formatTokenRate(rate(text))).toBe(text);
   });
 
-  it.each([
-    "",
-    ".5",
-    "1.",
-    "-1",
-    "+1",
-    "1e-7",
-    "0.0000000001",
-    "1000000",
-    "NaN",
-    "Infinity",
-    " 1",
-    "1,5",
-    "0x10",
-  ])("rejects %j", (text) => {
-    expect(parseTokenRate(text)).toBeUndefined();
-  });
+  it.each("|.5|1.|-1|+1|1e-7|0.0000000001|1000000|NaN|Infinity| 1|1,5|0x10".split("|"))(
+    "rejects %j",
+    (text) => {
+      expect(parseTokenRate(text)).toBeUndefined();
+    },
+  );
 
   it("equals micro-USD per token", () => {
     expect(priceOfTokens({ tokens: 1_000_000, rate: rate("0.2") })).toBe(200_000n);

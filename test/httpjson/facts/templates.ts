@@ -14,52 +14,22 @@ export interface TemplateFact {
     | undefined;
 }
 
-const envoy = (
-  test: string,
-  template: string,
-  segments: string,
-  variables: readonly string[] = [],
-  verb = "",
-): TemplateFact => ({
-  source: `Envoy http_template_test.cc ${test}`,
-  template,
-  accepts: { segments, verb, variables },
-});
+type Accepted = [template: string, segments: string, variables?: readonly string[], verb?: string];
+const accepted = (
+  source: string,
+  ...[template, segments, variables = [], verb = ""]: Accepted
+): TemplateFact => ({ source, template, accepts: { segments, verb, variables } });
+const refused =
+  (source: string) =>
+  (template: string): TemplateFact => ({ source, template, accepts: undefined });
 
-const envoyRefuses = (template: string): TemplateFact => ({
-  source: "Envoy http_template_test.cc ErrorTests",
-  template,
-  accepts: undefined,
-});
-
-const vanguard = (
-  template: string,
-  segments: string,
-  variables: readonly string[] = [],
-  verb = "",
-): TemplateFact => ({
-  source: "Vanguard path_parser_test.go TestPath_ParsePathTemplate",
-  template,
-  accepts: { segments, verb, variables },
-});
-
-const vanguardRefuses = (template: string): TemplateFact => ({
-  source: "Vanguard path_parser_test.go TestPath_ParsePathTemplate",
-  template,
-  accepts: undefined,
-});
-
-const gateway = (
-  test: string,
-  template: string,
-  segments: string,
-  variables: readonly string[] = [],
-  verb = "",
-): TemplateFact => ({
-  source: `Gateway internal/httprule/parse_test.go ${test}`,
-  template,
-  accepts: { segments, verb, variables },
-});
+const VANGUARD = "Vanguard path_parser_test.go TestPath_ParsePathTemplate";
+const envoy = (test: string, ...fact: Accepted) => accepted(`Envoy http_template_test.cc ${test}`, ...fact);
+const envoyRefuses = refused("Envoy http_template_test.cc ErrorTests");
+const vanguard = (...fact: Accepted) => accepted(VANGUARD, ...fact);
+const vanguardRefuses = refused(VANGUARD);
+const gateway = (test: string, ...fact: Accepted) =>
+  accepted(`Gateway internal/httprule/parse_test.go ${test}`, ...fact);
 
 export const templateFacts: readonly TemplateFact[] = [
   envoy("ParseTest1", "/shelves/{shelf}/books/{book}", "shelves/*/books/*", ["shelf:1-2", "book:3-4"]),

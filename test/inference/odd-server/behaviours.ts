@@ -6,7 +6,6 @@ export interface Asked {
   readonly authorization: string;
 }
 
-/** Answers one chat request. */
 export type Behaviour = (response: ServerResponse, asked: Asked) => void;
 
 const USAGE = { prompt_tokens: 11, completion_tokens: 2, total_tokens: 13 };
@@ -78,14 +77,12 @@ const inBytes: Behaviour = (response) => {
   next();
 };
 
-/** Trickles forever. */
 const dripping: Behaviour = (response) => {
   held([say("Fo")])(response, { stream: true, authorization: "" });
   const drip = setInterval(() => response.write(wire([say("o")])), 20);
   response.once("close", () => clearInterval(drip));
 };
 
-/** Endless comments. */
 const keptAlive: Behaviour = (response) => {
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   const beat = setInterval(() => response.write(": keep-alive\n\n"), 20);
@@ -102,7 +99,6 @@ const bomb: Behaviour = (response) =>
     .writeHead(200, { "Content-Type": "application/json", "Content-Encoding": "gzip" })
     .end(gzipSync(Buffer.alloc(64 * 1024 * 1024, " ")));
 
-/** Behaviours by model name. */
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   // Unusual, but valid.
   good: events(...GOOD),

@@ -17,7 +17,6 @@ const seenBody = z.object({
 export interface OddServer {
   readonly baseUrl: string;
   become(model: string, behaviour: string): Promise<void>;
-  /** Requests so far and callers that hung up. */
   seen(): Promise<z.output<typeof seenBody>>;
   asked(model: string): Promise<number>;
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import {
   MAX_UNIT_PRICE,
   MAX_GUARDS,
   MAX_UNITS,
-} from "../../../src/payments/gasless/limits.ts";
+} from "../../../src/payments/gasless/layout.ts";
 
 /** Compares docs/reference/gasless.md with the reasons and limits in the code. */
 const page = readFileSync("docs/reference/gasless.md", "utf8");

@@ -13,34 +13,18 @@ import {
 } from "@solana/kit";
 import { Keypair, Transaction, type TransactionInstruction } from "@solana/web3.js";
 import { ExactSvmScheme } from "@x402/svm/exact/client";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startLocalChain, type LocalChain } from "../../../src/localchain/index.ts";
+import { afterAll, expect, it } from "vitest";
+import { startLocalChain } from "../../../src/localchain/index.ts";
 import { rpc, usdcOf } from "../../localchain/paying.ts";
-import {
-  bid,
-  limit,
-  makeScene,
-  memo,
-  MEMO_V1,
-  MINT,
-  payment,
-  PRICE,
-  signed,
-  transfer,
-  type Scene,
-} from "./fixture.ts";
+import { bid, limit, makeScene, memo, MEMO_V1, MINT, payment, PRICE, signed, transfer } from "./fixture.ts";
 
 /** Transactions that clients build: the relay signs them, and they land at the fee that it reckoned with. */
-let local: LocalChain;
-let scene: Scene;
-let treasury: Keypair;
-
-beforeAll(async () => {
-  local = await startLocalChain({ slotMs: 0 });
-  treasury = local.controls.createWallet({ microUsd: 0n, lamports: 0n });
-  const feePayer = local.controls.createWallet();
-  const payer = local.controls.createWallet({ microUsd: 1_000_000n, lamports: 0n });
-  scene = makeScene({ feePayer, payer, treasuryOwner: treasury.publicKey });
+const local = await startLocalChain({ slotMs: 0 });
+const treasury = local.controls.createWallet({ microUsd: 0n, lamports: 0n });
+const scene = makeScene({
+  feePayer: local.controls.createWallet(),
+  payer: local.controls.createWallet({ microUsd: 1_000_000n, lamports: 0n }),
+  treasuryOwner: treasury.publicKey,
 });
 afterAll(() => local.close());
 
@@ -133,10 +117,7 @@ it.each<readonly [client: string, bytes: () => Uint8Array | Promise<Uint8Array>]
   ["web3.js, version 0", web3(() => payment(scene))],
   ["web3.js, legacy", web3(() => payment(scene), true)],
   ["the older class of web3.js", legacyClass],
-  [
-    "Solana Pay, with the memo before the transfer",
-    web3(() => [limit(), bid(), memo(scene.memo), transfer(scene)]),
-  ],
+  ["Solana Pay, memo first", web3(() => [limit(), bid(), memo(scene.memo), transfer(scene)])],
   ["one with the first Memo program", web3(() => payment(scene).toSpliced(3, 1, memo(scene.memo, MEMO_V1)))],
   ["one in a hurry", web3(() => [limit(60_000), bid(50_000), ...payment(scene).slice(2)])],
 ])("lands a transaction built by %s", async (_client, bytes) => {

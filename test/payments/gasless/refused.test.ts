@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import {
-  createApproveCheckedInstruction,
+  createApproveCheckedInstruction as approveChecked,
   createApproveInstruction,
   createAssociatedTokenAccountIdempotentInstruction,
   createBurnInstruction,
   createCloseAccountInstruction,
-  createSetAuthorityInstruction,
+  createSetAuthorityInstruction as setAuthority,
   createTransferInstruction,
   createTransferCheckedInstruction,
   AuthorityType,
@@ -75,6 +75,8 @@ function altered(
 
 const withData = (instruction: TransactionInstruction, ...data: number[]) =>
   altered(instruction, { data: Buffer.from(data) });
+const byProgram = (instruction: TransactionInstruction, programId: PublicKey) =>
+  altered(instruction, { programId });
 
 function withKeys(instruction: TransactionInstruction, ...added: PublicKey[]): TransactionInstruction {
   const keys = added.map((pubkey) => ({
@@ -86,29 +88,19 @@ function withKeys(instruction: TransactionInstruction, ...added: PublicKey[]): T
 }
 
 describe("instructions that cost the fee payer more than a fee", () => {
+  /** An instruction of the compute budget that once named a fee. */
+  const OWN_FEE = [0, 0, 78, 0, 0, 255, 255, 255, 255];
   it.each<Row>([
     ["asks for more compute units", "compute_limit", but(0, limit(60_001))],
     ["bids more", "compute_price", but(1, bid(50_001))],
     ["bids as much as a number can say", "compute_price", but(1, bid(2n ** 64n - 1n))],
-    [
-      "drains by priority fees",
-      "compute_limit",
-      () => [limit(1_400_000), bid(5_000_000), ...payment(scene).slice(2)],
-    ],
-    [
-      "names a fee of its own, as it once could",
-      "instruction_layout",
-      but(1, withData(bid(), 0, 0, 78, 0, 0, 255, 255, 255, 255)),
-    ],
+    ["drains by fees", "compute_limit", () => [limit(1_400_000), bid(5_000_000), ...payment(scene).slice(2)]],
+    ["names a fee of its own", "instruction_layout", but(1, withData(bid(), ...OWN_FEE))],
     ["sets no limit", "instruction_layout", () => payment(scene).slice(1)],
     ["sets no price", "instruction_layout", () => payment(scene).toSpliced(1, 1)],
     ["sets the limit twice", "instruction_layout", before(limit())],
     ["sets the price twice", "instruction_layout", but(1, bid(), bid())],
-    [
-      "asks for a heap",
-      "instruction_layout",
-      before(ComputeBudgetProgram.requestHeapFrame({ bytes: 262_144 })),
-    ],
+    ["asks for a heap", "instruction_layout", before(ComputeBudgetProgram.requestHeapFrame({ bytes: 1024 }))],
     ["lets two more sign", "signer_count", but(2, withSigner(transfer(scene), stranger))],
     ["writes memory of Lighthouse at its cost", "guard_kind", behind(memory(0))],
     ["closes memory of Lighthouse", "guard_kind", behind(memory(1))],
@@ -131,10 +123,11 @@ describe("instructions that cost the fee payer more than a fee", () => {
     }));
     return new TransactionInstruction({ programId: LIGHTHOUSE, keys, data: Buffer.of(kind, 0, 255, 0, 0) });
   }
-  function newAccount(payerOfRent: PublicKey) {
-    return createAssociatedTokenAccountIdempotentInstruction(payerOfRent, treasury, treasuryOwner, MINT);
-  }
 });
+
+function newAccount(payerOfRent: PublicKey) {
+  return createAssociatedTokenAccountIdempotentInstruction(payerOfRent, treasury, treasuryOwner, MINT);
+}
 
 function sol(from: PublicKey) {
   return SystemProgram.transfer({ fromPubkey: from, toPubkey: stranger.publicKey, lamports: 1 });
@@ -143,7 +136,7 @@ function sol(from: PublicKey) {
 describe("the fee payer", () => {
   it.each<Row>([
     [
-      "the transfer's authority",
+      "the authority",
       "fee_payer_used",
       but(2, transfer(scene, { authority: feePayer.publicKey }), payerSigns),
     ],
@@ -179,6 +172,7 @@ describe("the transfer", () => {
   const token = (data: number[], keys = transfer(scene).keys) =>
     new TransactionInstruction({ programId: TOKEN_PROGRAM_ID, keys, data: Buffer.from(data) });
   const owner = payer.publicKey;
+  const ACCOUNT_OWNER = AuthorityType.AccountOwner;
 
   it.each<Row>([
     ["of one micro-USDC less", "transfer_amount", but(2, transfer(scene, { amount: PRICE - 1n }))],
@@ -186,11 +180,7 @@ describe("the transfer", () => {
     ["of another mint", "transfer_mint", but(2, transfer(scene, { mint: other }))],
     ["of other decimals", "transfer_decimals", but(2, transfer(scene, { decimals: 5 }))],
     ["to another account", "transfer_destination", but(2, transfer(scene, { to: usdcOf(other) }))],
-    [
-      "to the treasury's wallet instead of its account",
-      "transfer_destination",
-      but(2, transfer(scene, { to: treasuryOwner })),
-    ],
+    ["to the treasury's wallet", "transfer_destination", but(2, transfer(scene, { to: treasuryOwner }))],
     ["from another account of the payer's", "transfer_source", but(2, transfer(scene, { source: other }))],
     ["from the treasury", "transfer_source", but(2, transfer(scene, { source: treasury }))],
     ["with a byte too many", "instruction_data", but(2, token([...transfer(scene).data, 0]))],
@@ -201,23 +191,11 @@ describe("the transfer", () => {
     ["without data", "transfer_kind", but(2, token([]))],
     ["in a batch", "transfer_kind", but(2, token([255, 4, 10, ...transfer(scene).data]))],
     ["as an approval", "transfer_kind", but(2, createApproveInstruction(source, other, owner, PRICE))],
-    [
-      "as a checked approval",
-      "transfer_kind",
-      but(2, createApproveCheckedInstruction(source, MINT, other, owner, PRICE, 6)),
-    ],
-    [
-      "as a change of owner",
-      "transfer_kind",
-      but(2, createSetAuthorityInstruction(source, owner, AuthorityType.AccountOwner, other)),
-    ],
+    ["as a checked approval", "transfer_kind", but(2, approveChecked(source, MINT, other, owner, PRICE, 6))],
+    ["as a change of owner", "transfer_kind", but(2, setAuthority(source, owner, ACCOUNT_OWNER, other))],
     ["as an account's end", "transfer_kind", but(2, createCloseAccountInstruction(source, other, owner))],
     ["as a burning", "transfer_kind", but(2, createBurnInstruction(source, MINT, owner, PRICE))],
-    [
-      "by Token-2022",
-      "instruction_program",
-      but(2, altered(transfer(scene), { programId: TOKEN_2022_PROGRAM_ID })),
-    ],
+    ["by Token-2022", "instruction_program", but(2, byProgram(transfer(scene), TOKEN_2022_PROGRAM_ID))],
     ["twice", "instruction_layout", but(2, transfer(scene), transfer(scene))],
     ["beside another", "instruction_layout", behind(transfer(scene, { to: usdcOf(other) }))],
     ["not at all", "instruction_layout", but(2, payerSigns)],
@@ -273,18 +251,8 @@ describe("instructions that belong to no payment", () => {
   it.each<Row>([
     ["a durable nonce", "instruction_program", before(nonce)],
     ["a transfer of SOL", "instruction_program", behind(sol(payer.publicKey))],
-    [
-      "a new account",
-      "instruction_program",
-      before(
-        createAssociatedTokenAccountIdempotentInstruction(payer.publicKey, treasury, treasuryOwner, MINT),
-      ),
-    ],
-    [
-      "an unknown program",
-      "instruction_program",
-      behind(new TransactionInstruction({ programId: stranger.publicKey, keys: [] })),
-    ],
+    ["a new account", "instruction_program", before(newAccount(payer.publicKey))],
+    ["an unknown program", "instruction_program", behind(byProgram(limit(), stranger.publicKey))],
     ["the price before the limit", "instruction_layout", () => [two!, one!, three!, four!]],
     ["the memo first", "instruction_layout", () => [four!, one!, two!, three!]],
     ["the budget last", "instruction_layout", () => [three!, four!, one!, two!]],
@@ -316,10 +284,7 @@ describe("guard instructions of wallets", () => {
 
   it.each<readonly [what: string, instructions: () => TransactionInstruction[]]>([
     ["one behind the payment", () => [...payment(scene), guard(6, 27, [source])]],
-    [
-      "two behind it, as Solflare has them",
-      () => [...payment(scene), guard(5, 17, [payer.publicKey]), guard(10, 40, [source])],
-    ],
+    ["two behind it, as Solflare has them", () => [...payment(scene), looks(5, 17), guard(10, 40, [source])]],
     [
       "three before the transfer that look at the fee payer, and one behind the memo, as Phantom has them",
       () => [one!, two!, looks(5, 17), guard(10, 52, [source]), looks(5, 16), three!, four!, looks(6, 27)],
@@ -330,11 +295,7 @@ describe("guard instructions of wallets", () => {
   });
 
   it.each<Row>([
-    [
-      "five of them",
-      "guard_count",
-      () => [...payment(scene), ...Array.from({ length: 5 }, () => looks(5, 17))],
-    ],
+    ["five of them", "guard_count", () => [...payment(scene), ...Array(5).fill(looks(5, 17))]],
     ["ones that write memory", "guard_kind", behind(looks(0, 12))],
     ["ones that close memory", "guard_kind", behind(looks(1, 3))],
     ["ones that call another program", "guard_kind", behind(looks(16, 12))],
@@ -352,16 +313,8 @@ describe("guard instructions of wallets", () => {
     ["a second account", "guard_account", behind(guard(5, 12, [payer.publicKey, source]))],
     ["no account", "guard_account", behind(guard(5, 12, []))],
     ["ones that say nothing", "guard_kind", behind(guard(undefined, 0, [payer.publicKey]))],
-    [
-      "more units than theirs",
-      "compute_limit",
-      () => [limit(70_001), ...payment(scene).slice(1), looks(5, 17)],
-    ],
-    [
-      "a payment that would not pass without them",
-      "instruction_layout",
-      () => [...payment(scene).slice(0, 3), looks(5, 17)],
-    ],
+    ["more units", "compute_limit", () => [limit(70_001), ...payment(scene).slice(1), looks(5, 17)]],
+    ["a part of a payment", "instruction_layout", () => [...payment(scene).slice(0, 3), looks(5, 17)]],
   ])("do not allow %s", (_what, reason, instructions) => {
     expectRefused(scene, signed(scene, instructions()), reason);
   });

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import type { BudgetLimits } from "../../../src/domain/accounts/budget.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { addEndpoint } from "../webhooks/webhook-fixture.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   completed,
@@ -14,31 +13,16 @@ import {
   expectCleanAudit,
   expireLeases,
   failed,
-  makeAccount,
-  makeKey,
-  openInstance,
   paymentOf,
   PRICE,
   setLimits,
   untilWaiting,
-  type Instance,
+  openLedger,
+  inTransaction,
+  type TestKey as Key,
 } from "../fixture.ts";
 
-let database: TestDatabase;
-let instances: Instance[];
-let one: Instance;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instances = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
-  one = instances[0]!;
-});
-afterAll(async () => {
-  await Promise.all(instances.map((instance) => instance.close()));
-  await database.drop();
-});
-
-type Key = Awaited<ReturnType<typeof makeKey>>;
+const { one, instances } = await openLedger();
 
 /** Creates a group with limits and puts the keys into it. */
 async function groupOf(account: string, limits: Partial<BudgetLimits>, ...keys: Key[]): Promise<string> {
@@ -89,10 +73,10 @@ async function letAMonthPass(account: string): Promise<void> {
 
 describe("limits per period", () => {
   it("names the limit that holds longest, with its period, spent amount and reset", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account, { perDay: PRICE, perMonth: PRICE, inAll: 2n * PRICE });
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account, { perDay: PRICE, perMonth: PRICE, inAll: 2n * PRICE });
     expect(await kinds(callOf(account, key))).toEqual(["started"]);
-    const refusal = await one.ledger.authorize(callOf(account, key));
+    const refusal = await one.authorize(account, key);
     expect(refusal).toMatchObject({ kind: "capped", limit: { period: "month", limit: PRICE, spent: PRICE } });
     const { resetsAt } = (refusal as Extract<typeof refusal, { kind: "capped" }>).limit;
     expect(resetsAt?.toISOString()).toMatch(/-01T00:00:00\.000Z$/);
@@ -104,8 +88,8 @@ describe("limits per period", () => {
   });
 
   it("resets a monthly limit with the month, and never the one in all", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account, { perMonth: 2n * PRICE, inAll: 3n * PRICE });
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account, { perMonth: 2n * PRICE, inAll: 3n * PRICE });
     const [late, done] = [callOf(account, key), callOf(account, key)];
     expect(await kinds(late, done, callOf(account, key))).toEqual(["started", "started", "capped"]);
     await letAMonthPass(account);
@@ -114,26 +98,24 @@ describe("limits per period", () => {
     await one.ledger.release(failed(late));
     await one.ledger.capture({ ...completed(done), captured: 1n });
     expect(await ofKey(key)).toEqual([PRICE, PRICE, PRICE + 1n]);
-    await expectCleanAudit(one.pool);
   });
 
   it("counts a call that waited past midnight on the day that its budget is at", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account, { perDay: PRICE });
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account, { perDay: PRICE });
     const tomorrow = "update budget set day = day + 1, month = date_trunc('month', day + 1) where id = $1";
     await one.pool.query(tomorrow, [uuidOf("key", key.keyId)]);
     const late = callOf(account, key);
     expect(await kinds(late, callOf(account, key))).toEqual(["started", "capped"]);
     await one.ledger.release(failed(late));
     expect((await ofKey(key))[0]).toBe(0n);
-    await expectCleanAudit(one.pool);
   });
 });
 
 describe("a group of keys", () => {
   it("is filled exactly by its keys under concurrent calls on three instances", async () => {
-    const account = await makeAccount(one.pool, 1_000n * PRICE);
-    const keys = [await makeKey(one.pool, account, { perDay: 4n * PRICE }), await makeKey(one.pool, account)];
+    const account = await one.account(1_000n * PRICE);
+    const keys = [await one.key(account, { perDay: 4n * PRICE }), await one.key(account)];
     const group = await groupOf(account, { perMonth: 9n * PRICE }, ...keys);
     const calls = Array.from({ length: 120 }, (_, n) =>
       callOf(account, { ...keys[n % 2]!, ...(n % 3 === 0 && { idempotencyKey: `call ${n}` }) }),
@@ -145,12 +127,11 @@ describe("a group of keys", () => {
     expect(await one.ledger.refusalOf(callOf(account, keys[1]))).toMatchObject({
       limit: { period: "month", group: { name: "CI" } },
     });
-    await expectCleanAudit(one.pool);
   });
 
   it("returns what a call held to the group that its key was in when it started", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account);
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account);
     const from = await groupOf(account, { inAll: 5n * PRICE }, key);
     const call = callOf(account, key);
     expect(await kinds(call)).toEqual(["started"]);
@@ -160,14 +141,13 @@ describe("a group of keys", () => {
     expect([(await counted(from))[2], (await counted(to))[2]]).toEqual([3n, PRICE]);
     await join(null, key);
     expect(await kinds(callOf(account, key))).toEqual(["started"]);
-    await expectCleanAudit(one.pool);
   });
 });
 
 describe("a change of limits", () => {
   it("holds for callers that were authenticated before, and counts all that was spent and is held", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account);
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account);
     const [held, partly, done] = [callOf(account, key), callOf(account, key), callOf(account, key)];
     const paid = callOf(account, { ...key, payment: paymentOf(depositOf()) });
     expect(await kinds(held, partly, done, paid)).toEqual(Array(4).fill("started"));
@@ -182,12 +162,11 @@ describe("a change of limits", () => {
     expect((await ofKey(key))[0]).toBe(2n * PRICE + 1n);
     await setLimits(one.pool, uuidOf("key", key.keyId), { perDay: 2n * PRICE });
     expect(await kinds(callOf(account, key))).toEqual(["capped"]);
-    await expectCleanAudit(one.pool);
   });
 
   it("counts a long call that started before the last hour", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account);
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account);
     const calls = [callOf(account, key), callOf(account, key)];
     for (const call of calls) call.runId = `run_0180${call.runId.slice(8)}`;
     await one.pool.query("update api_key set created_at = '2020-01-01' where id = $1", [
@@ -202,35 +181,30 @@ describe("a change of limits", () => {
   });
 
   it("refuses a call that waits for it", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account, { perDay: 5n * PRICE });
-    const two = instances[1]!;
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account, { perDay: 5n * PRICE });
+    const two = instances[1];
     for (const limited of [key, { ...key, budgeted: false }]) {
-      const other = await two.pool.connect();
-      try {
-        await other.query("begin");
+      await inTransaction(two.pool, async (other) => {
         await other.query("select limits_lock($1)", [uuidOf("acct", account)]);
         await other.query("select budget_change($1, 1, null, null, 80)", [uuidOf("key", key.keyId)]);
-        const waiting = one.ledger.authorize(callOf(account, limited));
+        const waiting = one.authorize(account, limited);
         await untilWaiting(two.pool, one);
         await other.query("commit");
         expect(await waiting).toMatchObject({ kind: "capped", limit: { limit: 1n } });
-      } finally {
-        await other.query("rollback");
-        other.release();
-      }
+      });
     }
   });
 
   it("applies new tools and a new price per call to callers that were authenticated before", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
-    const key = await makeKey(one.pool, account);
+    const account = await one.account(100n * PRICE);
+    const key = await one.key(account);
     const change = (set: string) =>
       one.pool.query(`update api_key set ${set} where id = $1 returning limits_lock(account_id)`, [
         uuidOf("key", key.keyId),
       ]);
     await change(`call_limit = ${PRICE - 1n}`);
-    expect(await one.ledger.authorize(callOf(account, key))).toMatchObject({
+    expect(await one.authorize(account, key)).toMatchObject({
       kind: "capped",
       limit: { period: "call", limit: PRICE - 1n },
     });
@@ -241,9 +215,9 @@ describe("a change of limits", () => {
 
 describe("events of budgets", () => {
   it("writes each level once per period, and again after the limit was raised", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
+    const account = await one.account(100n * PRICE);
     await addEndpoint(one.pool, account, ["budget.threshold_reached", "budget.exhausted"]);
-    const key = await makeKey(one.pool, account, { perDay: 4n * PRICE, warnPercent: 50 });
+    const key = await one.key(account, { perDay: 4n * PRICE, warnPercent: 50 });
     const events = async () => {
       const text = "select type, data from webhook_event where account_id = $1 order by seq";
       return (await one.pool.query(text, [uuidOf("acct", account)])).rows;
@@ -298,11 +272,11 @@ const step = fc.record({
 it("never exceeds a limit of a key or group, whatever races", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80 }), async (steps) => {
-      const account = await makeAccount(one.pool, 1_000n * PRICE);
+      const account = await one.account(1_000n * PRICE);
       const keys = [
-        await makeKey(one.pool, account, { perDay: 3n * PRICE, perMonth: 4n * PRICE }),
-        await makeKey(one.pool, account, { inAll: 5n * PRICE }),
-        await makeKey(one.pool, account),
+        await one.key(account, { perDay: 3n * PRICE, perMonth: 4n * PRICE }),
+        await one.key(account, { inAll: 5n * PRICE }),
+        await one.key(account),
       ];
       const groups = [
         await groupOf(account, { perDay: 6n * PRICE }, keys[0]!, keys[2]!),
@@ -314,7 +288,8 @@ it("never exceeds a limit of a key or group, whatever races", async () => {
           const { ledger, sweeper, pool } = instances[at]!;
           const run = running[pick % Math.max(running.length, 1)];
           if (action === "call") {
-            const call = callOf(account, keys[key]);
+            const idempotencyKey = pick === 0 ? "shared" : undefined;
+            const call = callOf(account, { ...keys[key], idempotencyKey });
             if ((await ledger.authorize(call)).kind === "started") running.push(call);
           } else if (action === "end" && run) {
             await endRun(ledger, pick % 3 === 0 ? failed(run) : { ...completed(run), captured });
@@ -338,8 +313,11 @@ it("never exceeds a limit of a key or group, whatever races", async () => {
         [uuidOf("acct", account), groups[1], 4n * PRICE],
       );
       expect(over.rows).toEqual([]);
-      await expectCleanAudit(one.pool);
     }),
     { numRuns: 4, endOnFailure: true },
   );
+  const text = "select deadlocks from pg_stat_database where datname = current_database()";
+  expect((await one.pool.query(text)).rows).toEqual([{ deadlocks: 0n }]);
 });
+
+it("leaves a ledger that passes the audit", () => expectCleanAudit(one.pool));

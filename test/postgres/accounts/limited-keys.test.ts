@@ -1,38 +1,28 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MAX_ACTIVE_KEYS } from "../../../src/app/accounts/api-keys.ts";
 import { type Ledger } from "../../../src/app/calls/ledger.ts";
 import { type KeyLimits, NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
 import { PostgresAuthenticator } from "../../../src/postgres/accounts/authenticator.ts";
-import type { Postgres } from "../../../src/postgres/index.ts";
 import { KeyUses } from "../../../src/postgres/accounts/key-uses.ts";
 import { Notifications } from "../../../src/postgres/database/notifications.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { query } from "../../support/database-server.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { callOf, completed, PRICE } from "../fixture.ts";
+import { closing, openDatabase } from "../../support/postgres.ts";
+import { callOf, completed, PRICE, silent, nextMillisecond } from "../fixture.ts";
 import { openKeySecrets, openStarted } from "../open-postgres.ts";
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const DAY_MS = 86_400_000;
 
-let database: TestDatabase;
-let one: Postgres;
-let two: Postgres;
-let pool: ReturnType<typeof openPool>;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [one, two] = await Promise.all([openStarted(database.url), openStarted(database.servingUrl)]);
-  pool = openPool(database.url, { max: 2, applicationName: "test" });
-});
-afterAll(async () => {
-  await Promise.all([one.close(), two.close(), pool.end()]);
-  await database.drop();
-});
+const database = await openDatabase();
+const [one, two] = [
+  closing(await openStarted(database.url)),
+  closing(await openStarted(database.servingUrl)),
+];
+const pool = closing(openPool(database.url, { max: 2, applicationName: "test" }));
 
 const TIGHT: KeyLimits = {
   expiresAt: new Date(Date.now() + 30 * DAY_MS),
@@ -268,10 +258,9 @@ describe("key usage", () => {
   it("lists keys with their last use, daily spend and total cost", async () => {
     const accountId = await newAccount();
     await one.accounts.adjust({ accountId, amount: 10n * PRICE, reason: "test", idempotencyKey: "k" });
-    const [plain, limited] = [
-      await newKey(undefined, accountId),
-      await newKey({ ...TIGHT, perCall: undefined }, accountId),
-    ];
+    const plain = await newKey(undefined, accountId);
+    await nextMillisecond();
+    const limited = await newKey({ ...TIGHT, perCall: undefined }, accountId);
     await pay(one.ledger, accountId, plain.key.keyId, false, 3);
     await pay(one.ledger, accountId, limited.key.keyId, true, 1);
     await one.ledger.authorize(callOf(accountId, { keyId: limited.key.keyId, budgeted: true }));
@@ -301,7 +290,8 @@ describe("key usage", () => {
   it("keeps the latest use, and pending uses while the database fails", async () => {
     const { key } = await newKey();
     const clock = { at: 2_000, now: () => clock.at };
-    const lastUsed = async () => (await one.apiKeys.list(key.accountId))[0]?.lastUsedAt?.getTime();
+    const lastUsed = async () =>
+      (await one.apiKeys.list(key.accountId)).find(({ keyId }) => keyId === key.keyId)?.lastUsedAt?.getTime();
     const uses = new KeyUses({ pool, clock, log: silent });
     for (const [at, kept] of [
       [2_000, 2_000],

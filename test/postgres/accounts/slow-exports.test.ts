@@ -1,37 +1,26 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Pool } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { StatementRow } from "../../../src/app/accounts/statements.ts";
-import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { PostgresStatements } from "../../../src/postgres/accounts/statement.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
 import { statementFile } from "../../../src/transport/exports/statement-file.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { closing, openDatabase } from "../../support/postgres.ts";
 import { serveExports } from "../../transport/export-server.ts";
+import { idOf } from "../fixture.ts";
 
 const ROWS = 4_000;
 const HELD =
   "select pid from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'";
 const WHOLE = { from: undefined, to: undefined };
 
-let database: TestDatabase;
-let pool: Pool;
-let reading: Pool;
-let statements: PostgresStatements;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool(database.url, { max: 4, applicationName: "test" });
-  reading = openPool(database.servingUrl, { max: 3, applicationName: "reading" });
-  const secret = { version: 1, secret: Buffer.alloc(32, 1) };
-  statements = new PostgresStatements(reading, { current: () => secret, version: () => secret });
-});
-afterAll(async () => {
-  await Promise.all([pool.end(), reading.end()]);
-  await database.drop();
-});
+const database = await openDatabase();
+const pool = closing(openPool(database.url, { max: 4, applicationName: "test" }));
+const reading = closing(openPool(database.servingUrl, { max: 3, applicationName: "reading" }));
+const secret = { version: 1, secret: Buffer.alloc(32, 1) };
+const statements = new PostgresStatements(reading, { current: () => secret, version: () => secret });
 
 const open: { close(): Promise<void> }[] = [];
 const sockets: Socket[] = [];
@@ -42,7 +31,7 @@ afterEach(async () => {
 
 /** An account with adjustments of an hour ago, whose statement exceeds the socket buffers. */
 async function account(rows = ROWS): Promise<string> {
-  const accountId = newId("acct", systemClock, systemRandom);
+  const accountId = idOf("acct");
   const id = uuidOf("acct", accountId);
   await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [
     id,

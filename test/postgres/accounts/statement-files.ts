@@ -1,7 +1,6 @@
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PostgresHistory } from "../../../src/postgres/ledger/history.ts";
-import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
+import { PostgresHistory, PostgresReceipts } from "../../../src/postgres/ledger/history.ts";
 import { PostgresRuns } from "../../../src/postgres/ledger/runs.ts";
 import type { PostgresStatements } from "../../../src/postgres/accounts/statement.ts";
 import { receiptsFile, runsFile } from "../../../src/transport/exports/history-files.ts";
@@ -63,7 +62,8 @@ export function describeFiles(
         kind: "opening",
         balance_usdc: balance,
       });
-      expect(before.length).toBeGreaterThan(100);
+      // A day's entries at least: fewer the later it is.
+      expect(before.length).toBeGreaterThan(30);
       expect(early[0]).toEqual(opening(38, usdc(before.reduce((sum, { amount }) => sum + amount, 0n))));
       expect(late[0]).toEqual(opening(9, early.at(-1)?.["balance_usdc"] ?? ""));
       expect([...whole.slice(0, before.length), ...early.slice(1), ...late.slice(1)]).toEqual(whole);

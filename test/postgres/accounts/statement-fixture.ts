@@ -3,10 +3,19 @@ import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
+import { systemRandom } from "../../../src/system.ts";
 import { datingOfEntries } from "../dated-entries.ts";
-import { callOf, completed, depositOf, failed, endRun } from "../fixture.ts";
-import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+import {
+  callOf,
+  completed,
+  depositOf,
+  failed,
+  endRun,
+  openInstance,
+  type Instance,
+  idOf,
+} from "../fixture.ts";
+import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
 
 /** A ledger entry, read by the test itself. */
 export interface BookedEntry {
@@ -34,11 +43,11 @@ export const KEY_NAMES = ["+1 key", 'quo"ted, and\r\nbroken', "schlüssel 🔑"]
 const NOTES = ['=HYPERLINK("http://x")', "-2+3;=1+1", "@sum", "\tout", 'a, "b"\nc', "price -5 €", ""];
 
 /** Number of calls of the account. */
-export const CALLS = 10_000;
+export const CALLS = 4_000;
 
 /** An account with every kind of entry over the last forty days. */
 export interface StatementWorld {
-  treasurer: Treasurer;
+  treasurer: Instance;
   accountId: string;
   keyIds: string[];
   entries: BookedEntry[];
@@ -49,9 +58,9 @@ export interface StatementWorld {
 }
 
 export async function makeStatementWorld(url: string): Promise<StatementWorld> {
-  const treasurer = openTreasurer(url);
+  const treasurer = openInstance(url);
   const { pool } = treasurer;
-  const accountId = newId("acct", systemClock, systemRandom);
+  const accountId = idOf("acct");
   const account = uuidOf("acct", accountId);
   await pool.query("insert into account (id, wallet, rate_per_minute, burst) values ($1, $2, 60, 10)", [
     account,
@@ -77,7 +86,7 @@ export async function makeStatementWorld(url: string): Promise<StatementWorld> {
 }
 
 async function makeKeys(pool: Pool, accountId: string): Promise<string[]> {
-  const keyIds = KEY_NAMES.map(() => newId("key", systemClock, systemRandom));
+  const keyIds = KEY_NAMES.map(() => idOf("key"));
   for (const [n, keyId] of keyIds.entries()) {
     await pool.query(
       `insert into api_key (id, account_id, sha256, prefix, name, scopes)
@@ -89,8 +98,8 @@ async function makeKeys(pool: Pool, accountId: string): Promise<string[]> {
 }
 
 /** Deposits (some reversed), adjustments both ways, and an assigned transfer. */
-async function moveMoney(treasurer: Treasurer, accountId: string): Promise<void> {
-  const { pool, ledger, books, suspense } = treasurer;
+async function moveMoney(treasurer: Instance, accountId: string): Promise<void> {
+  const { pool, ledger, treasury, suspense } = treasurer;
   const account = uuidOf("acct", accountId);
   for (let n = 0; n < 20; n++) {
     const deposit = depositOf({ amount: 10_000_000n + BigInt(n) });
@@ -106,12 +115,12 @@ async function moveMoney(treasurer: Treasurer, accountId: string): Promise<void>
   }
   const tokenAccount = await watchedAccount(treasurer);
   const movement = movementOf();
-  await books.record(tokenAccount, movement);
+  await treasury.record(tokenAccount, movement);
   await suspense.assign({ txSignature: movement.txSignature, to: { accountId }, reason: "theirs; -1" });
 }
 
 /** Every seventh call fails; the last five are still running. @returns the receipts */
-async function call({ ledger }: Treasurer, accountId: string): Promise<string[]> {
+async function call({ ledger }: Instance, accountId: string): Promise<string[]> {
   const receiptIds: string[] = [];
   const start = Date.now() - 40 * 86_400_000;
   for (let done = 0; done < CALLS; done += 2_000) {
@@ -157,7 +166,7 @@ async function date(pool: Pool): Promise<void> {
 /** Assigns keys to all runs except the oldest. */
 async function spread(pool: Pool, keyIds: readonly string[]): Promise<void> {
   await pool.query(
-    `update run set key_id = case when numbered.n > 1000 then ($1::uuid[])[1 + numbered.n % 3] end
+    `update run set key_id = case when numbered.n > ${CALLS / 10} then ($1::uuid[])[1 + numbered.n % 3] end
      from (select id, row_number() over (order by id) as n from run) numbered where numbered.id = run.id`,
     [keyIds.map((keyId) => uuidOf("key", keyId))],
   );

@@ -1,43 +1,25 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Entry } from "../../../src/app/accounts/statements.ts";
 import type { Usage, UsageQuery } from "../../../src/app/accounts/usage.ts";
 import { PostgresStatements } from "../../../src/postgres/accounts/statement.ts";
-import { UsageCounter } from "../../../src/postgres/accounts/usage-counter.ts";
+import { UsageCounter } from "../../../src/postgres/accounts/usage-sql.ts";
 import { PostgresUsageReports } from "../../../src/postgres/accounts/usage.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { closing, openDatabase } from "../../support/postgres.ts";
 import { callOf, completed, expectCleanAudit, makeAccount, PRICE } from "../fixture.ts";
 import { describeFiles } from "./statement-files.ts";
-import {
-  CALLS,
-  makeStatementWorld,
-  entriesOf,
-  type BookedEntry,
-  type StatementWorld,
-} from "./statement-fixture.ts";
+import { CALLS, makeStatementWorld, entriesOf, type BookedEntry } from "./statement-fixture.ts";
 
-let database: TestDatabase;
-let world: StatementWorld;
-let statements: PostgresStatements;
-let reports: PostgresUsageReports;
-let day: (daysAgo: number) => Date;
+const database = await openDatabase();
+const world = await makeStatementWorld(database.url);
+closing(world.treasurer);
 
 const secret = { version: 1, secret: randomBytes(32) };
 const keys = { current: () => secret, version: (version: number) => (version === 1 ? secret : undefined) };
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  world = await makeStatementWorld(database.url);
-  statements = new PostgresStatements(world.treasurer.pool, keys);
-  reports = new PostgresUsageReports(world.treasurer.pool);
-  const today = Math.floor(Date.now() / 86_400_000);
-  day = (daysAgo) => new Date((today - daysAgo) * 86_400_000);
-});
-afterAll(async () => {
-  await world?.treasurer.close();
-  await database.drop();
-});
+const statements = new PostgresStatements(world.treasurer.pool, keys);
+const reports = new PostgresUsageReports(world.treasurer.pool);
+const today = Math.floor(Date.now() / 86_400_000);
+const day = (daysAgo: number) => new Date((today - daysAgo) * 86_400_000);
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
 const amountsOf = (entries: readonly BookedEntry[]) => entries.map(({ amount }) => amount);
@@ -79,7 +61,7 @@ async function walk(
 
 describe(`an account with ${CALLS} calls`, () => {
   it("passes the audit", async () => {
-    expect(world.entries.filter(({ kind }) => kind === "charge").length).toBeGreaterThan(8_000);
+    expect(world.entries.filter(({ kind }) => kind === "charge").length).toBeGreaterThan(0.8 * CALLS);
     expect(new Set(world.entries.map(({ kind }) => kind))).toEqual(
       new Set(["deposit", "assignment", "charge", "refund", "reversal", "adjustment"]),
     );
@@ -210,7 +192,10 @@ describe.each([
     expect(usage.keys.map(({ usage }) => usage.spent)).toEqual(
       usage.keys.map(({ usage }) => usage.spent).sort((a, b) => (a < b ? 1 : -1)),
     );
-    expect(usage.keys.length).toBe(keyId ? 1 : daysAgo > 36 ? 4 : 3);
+    // The charges of the oldest calls, which have no key, may come later than those of others.
+    const keysOf = new Set([...byKey.keys(), ...failures.map((run) => run.keyId ?? undefined)]);
+    expect(new Set(usage.keys.map((key) => key.keyId))).toEqual(keysOf);
+    expect(keysOf.size).toBeGreaterThanOrEqual(keyId ? 1 : 3);
   });
 
   it("reports a day up to midnight with every hour", async () => {
@@ -241,7 +226,7 @@ describe.each([
   });
 
   it("reports zero usage in every bucket without calls", async () => {
-    const accountId = await makeAccount(world.treasurer.pool, PRICE);
+    const accountId = await world.treasurer.account(PRICE);
     const usage = await reports.usage({
       accountId,
       from: day(365),
@@ -275,11 +260,7 @@ describe.each([
       { from: new Date(0), to: new Date(7 * 86_400_000 + 1), hourly: true },
       /^to: at most 7 days by hours/,
     ],
-    [
-      "more than 366 days",
-      { from: new Date(0), to: new Date(366 * 86_400_000 + 1) },
-      /^to: at most 366 days/,
-    ],
+    ["over 366 days", { from: new Date(0), to: new Date(366 * 86_400_000 + 1) }, /^to: at most 366 days/],
     ["more than 366 days until now", { from: new Date(0) }, /^from: at most 366 days/],
     ["an empty span", { from: new Date(5), to: new Date(5) }, /^to: must be after from/],
     ["the future only", { from: new Date(Date.now() + 3_600_000) }, /^from: must be in the past/],
@@ -355,9 +336,7 @@ describe.each([
     const pool = world.treasurer.pool;
     const accountId = await makeAccount(pool, 100n * PRICE);
     for (let n = 0; n < 12; n++) {
-      const call = callOf(accountId, { tool: `tool_${n}`, price: BigInt(100 + n) });
-      await world.treasurer.ledger.authorize(call);
-      await world.treasurer.ledger.capture(completed(call));
+      await world.treasurer.buy(accountId, { tool: `tool_${n}`, price: BigInt(100 + n) });
     }
     const { series, total } = await reports.usage({ ...many, accountId });
     expect(series.map(({ value }) => value)).toEqual([
@@ -384,7 +363,7 @@ describe("an entries cursor", () => {
       cursor: undefined,
     });
     expect(nextCursor.length).toBeLessThanOrEqual(200);
-    const other = await makeAccount(world.treasurer.pool, PRICE);
+    const other = await world.treasurer.account(PRICE);
     const bytes = Buffer.from(nextCursor, "base64url");
     const forged = Array.from({ length: bytes.length }, (_, at) => {
       const copy = Buffer.from(bytes);
@@ -408,9 +387,7 @@ describeFiles(() => ({ world, statements, day }));
 // Last, as it keeps charging the account.
 describe("entries during new charges", () => {
   const charge = async (accountId: string) => {
-    const call = callOf(accountId);
-    await world.treasurer.ledger.authorize(call);
-    await world.treasurer.ledger.capture(completed(call));
+    await world.treasurer.buy(accountId);
   };
   const balances = (entries: readonly Entry[]) =>
     new Map(entries.map(({ entryId, balance }) => [entryId, balance]));
@@ -460,7 +437,7 @@ describe("entries during new charges", () => {
   );
 
   it("add up on each page, and end at the first entry", async () => {
-    const accountId = await makeAccount(world.treasurer.pool, 10_000n * PRICE);
+    const accountId = await world.treasurer.account(10_000n * PRICE);
     const walked = new AbortController();
     const charging = Promise.all(
       Array.from({ length: 4 }, async () => {
@@ -468,7 +445,7 @@ describe("entries during new charges", () => {
       }),
     );
     try {
-      await sleep(300);
+      await expect.poll(async () => (await booked(accountId)).size).toBeGreaterThan(20);
       for (let n = 0; n < 5; n++) {
         const entries = await walk(accountId, 7, async (page) => {
           for (const [at, { balance, amount }] of page.entries()) {

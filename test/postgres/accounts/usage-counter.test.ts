@@ -1,44 +1,30 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UsageCounter } from "../../../src/postgres/accounts/usage-counter.ts";
+import { describe, expect, it } from "vitest";
+import { UsageCounter } from "../../../src/postgres/accounts/usage-sql.ts";
 import { PostgresUsageReports } from "../../../src/postgres/accounts/usage.ts";
 import { PostgresRevenue } from "../../../src/postgres/accounts/revenue.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
-import { systemRandom } from "../../../src/system.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { datingOfEntries } from "../dated-entries.ts";
-import { callOf, completed, failed, makeAccount, openInstance, PRICE, type Instance } from "../fixture.ts";
+import { callOf, completed, failed, PRICE, openLedger, idOf } from "../fixture.ts";
 
 const HOUR_MS = 3_600_000;
 
-let database: TestDatabase;
-let instance: Instance;
-let account: string;
+const { pool, one } = await openLedger();
+const account = await one.account(1_000n * PRICE);
 const since = new Date(Date.now() - 41 * 24 * HOUR_MS);
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openInstance(database.url);
-  account = await makeAccount(instance.pool, 1_000n * PRICE);
-});
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
-});
 
 /** A run with the id of that time. */
 function runAt(ms: number): string {
-  return newId("run", { now: () => ms }, systemRandom);
+  return idOf("run", ms);
 }
 
 async function countedRows(): Promise<string[]> {
-  const { rows } = await instance.pool.query<{ row: string }>(
+  const { rows } = await pool.query<{ row: string }>(
     "select usage_slot::text as row from usage_slot order by 1",
   );
   return rows.map(({ row }) => row);
 }
 
 const usageOf = () =>
-  new PostgresUsageReports(instance.pool).usage({
+  new PostgresUsageReports(pool).usage({
     accountId: account,
     from: since,
     to: undefined,
@@ -48,11 +34,11 @@ const usageOf = () =>
     keyId: undefined,
   });
 
-const revenueOf = () => new PostgresRevenue(instance.pool).revenue({ from: since, to: undefined });
+const revenueOf = () => new PostgresRevenue(pool).revenue({ from: since, to: undefined });
 
 describe("counted usage", () => {
   it("stores the model and the cost of calls with the end of their runs", async () => {
-    const { ledger } = instance;
+    const { ledger } = one;
     const ago = Date.now() - 3 * HOUR_MS;
     const paid = [
       { model: { model: "small", cost: 2_000n } },
@@ -68,7 +54,7 @@ describe("counted usage", () => {
     const lost = callOf(account, { runId: runAt(ago) });
     await ledger.authorize(lost);
     await ledger.release({ ...failed(lost), model: { model: "large" } });
-    await instance.pool.query(datingOfEntries());
+    await pool.query(datingOfEntries());
     const { models, failures } = await usageOf();
     expect(models).toEqual([
       { model: "small", usage: { charged: 2n, spent: 2n * PRICE, failed: 0n } },
@@ -94,27 +80,27 @@ describe("counted usage", () => {
   it("changes no report, however many instances count at once", async () => {
     const before = [await usageOf(), await revenueOf()];
     const signal = new AbortController().signal;
-    const counts = Array.from({ length: 4 }, () => new UsageCounter(instance.pool).count(signal));
+    const counts = Array.from({ length: 4 }, () => new UsageCounter(pool).count(signal));
     const ended = await Promise.allSettled(counts);
     expect(ended.map(({ status }) => status)).toEqual(Array(4).fill("fulfilled"));
     const rows = await countedRows();
     expect(rows.length).toBeGreaterThan(3);
     expect([await usageOf(), await revenueOf()]).toEqual(before);
-    await new UsageCounter(instance.pool).count(signal);
+    await new UsageCounter(pool).count(signal);
     expect(await countedRows()).toEqual(rows);
   });
 
   it("counts nothing after the start of a run that may still fail", async () => {
     const early = Date.now() - 2 * HOUR_MS;
     const call = callOf(account, { runId: runAt(early) });
-    await instance.pool.query("update usage_mark set counted_to = $1", [new Date(early - HOUR_MS)]);
-    await instance.ledger.authorize(call);
-    await new UsageCounter(instance.pool).count(new AbortController().signal);
+    await pool.query("update usage_mark set counted_to = $1", [new Date(early - HOUR_MS)]);
+    await one.ledger.authorize(call);
+    await new UsageCounter(pool).count(new AbortController().signal);
     const mark = async () =>
-      (await instance.pool.query<{ at: Date }>("select counted_to as at from usage_mark")).rows[0]?.at;
+      (await pool.query<{ at: Date }>("select counted_to as at from usage_mark")).rows[0]?.at;
     expect((await mark())?.getTime()).toBeLessThanOrEqual(early);
-    await instance.ledger.release(failed(call));
-    await new UsageCounter(instance.pool).count(new AbortController().signal);
+    await one.ledger.release(failed(call));
+    await new UsageCounter(pool).count(new AbortController().signal);
     expect((await mark())?.getTime()).toBeGreaterThan(early);
     expect((await usageOf()).total.failed).toBe(2n);
   });

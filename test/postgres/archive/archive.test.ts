@@ -1,23 +1,17 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ArchiveMonths } from "../../../src/app/operations/archive/archive-months.ts";
-import { ARCHIVED_TABLES } from "../../../src/app/operations/archive/archived-tables.ts";
-import type { MonthStore } from "../../../src/app/operations/archive/month-store.ts";
+import { ARCHIVED_TABLES, type MonthStore } from "../../../src/app/operations/archive/month-archive.ts";
 import { columnsOf, pageOfMonth } from "../../../src/postgres/archive/month-tables.ts";
 import { decodeRows, encodeRows } from "../../../src/archive/parquet.ts";
 import { systemClock } from "../../../src/system.ts";
-import { PRICE } from "../fixture.ts";
-import { JUNE, MAY, openArchiveWorld, type ArchiveWorld } from "./archive-fixture.ts";
-
-let world: ArchiveWorld;
+import { inTransaction, PRICE } from "../fixture.ts";
+import { JUNE, MAY, openArchiveWorld } from "./archive-fixture.ts";
 
 /** The tests follow each other on one database: each leaves both months in the tables. */
-beforeAll(async () => {
-  world = await openArchiveWorld();
-  expect(await world.audit()).toEqual([]);
-});
-afterAll(() => world.close());
+const world = await openArchiveWorld();
+expect(await world.audit()).toEqual([]);
 
 async function count(table: string): Promise<bigint> {
   const { rows } = await world.instance.pool.query<{ count: bigint }>(`select count(*) from ${table}`);
@@ -64,18 +58,14 @@ describe("archiving a month", () => {
     const columns = await columnsOf(pool, table);
     const lowest = "'00000000-0000-0000-0000-000000000000'";
     const page = pageOfMonth(MAY, table, columns).replace("$1", lowest).replace("$2", lowest);
-    const client = await pool.connect();
-    try {
+    await inTransaction(pool, async (client) => {
       // It sorts only if it has to.
-      await client.query("begin; set local enable_seqscan = off; set local enable_sort = off");
+      await client.query("set local enable_seqscan = off; set local enable_sort = off");
       const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain ${page}`);
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
       expect(plan).toContain(`${table}_2026_05_account_id_id_idx`);
       expect(plan).not.toContain("Sort");
-    } finally {
-      await client.query("rollback");
-      client.release();
-    }
+    });
   });
 
   it("refuses a month that has to stay, and leaves it as it was", async () => {

@@ -2,7 +2,7 @@ import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
 import { newId } from "../../../src/domain/core/ids.ts";
 import { boundsOfMonth, type Month } from "../../../src/domain/core/month.ts";
 import { systemRandom } from "../../../src/system.ts";
-import { callOf, chargeOf, completed, failed, type Instance } from "../fixture.ts";
+import { type Instance } from "../fixture.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -37,13 +37,11 @@ export async function buyOldCalls(
   const bought: { runId: string; receiptId: string }[] = [];
   for (let index = 0; index < count; index += 1) {
     const clock = { now: () => start + DAY_MS + index * 60_000 };
-    const call = callOf(accountId, {
+    const { call, receiptId } = await instance.buy(accountId, {
       runId: newId("run", clock, systemRandom),
       ...(keyId !== undefined && { keyId }),
       payment,
     });
-    await instance.ledger.authorize(call);
-    const receiptId = await chargeOf(instance.ledger, completed(call));
     bought.push({ runId: call.runId, receiptId });
   }
   await dateBack(instance, month);
@@ -58,9 +56,7 @@ export async function buyOldCalls(
 /** A call of that month that failed. */
 export async function failOldCall(instance: Instance, accountId: string, month: Month): Promise<string> {
   const clock = { now: () => boundsOfMonth(month).start + 2 * DAY_MS };
-  const call = callOf(accountId, { runId: newId("run", clock, systemRandom) });
-  await instance.ledger.authorize(call);
-  await instance.ledger.release(failed(call));
+  const call = await instance.fail(accountId, { runId: newId("run", clock, systemRandom) });
   await dateBack(instance, month);
   return call.runId;
 }

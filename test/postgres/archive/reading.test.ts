@@ -1,53 +1,44 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { PageQuery } from "../../../src/app/calls/history.ts";
 import type { Page } from "../../../src/domain/core/page.ts";
 import { openArchive } from "../../../src/archive/open-archive.ts";
 import { ArchivedRows } from "../../../src/postgres/archived/archived-rows.ts";
 import { openAccountQueries } from "../../../src/postgres/accounts/account-queries.ts";
-import type { AccountQueries } from "../../../src/postgres/accounts/account-queries.ts";
-import { PostgresStories } from "../../../src/postgres/operations/stories.ts";
-import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
-import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
+import { PostgresRequestTimelines } from "../../../src/postgres/operations/request-timeline.ts";
+import { PostgresRefunds } from "../../../src/postgres/treasury/suspense.ts";
+import { PostgresReceipts } from "../../../src/postgres/ledger/history.ts";
 import { PostgresLedger } from "../../../src/postgres/ledger/ledger.ts";
 import { systemClock } from "../../../src/system.ts";
-import { callOf, completed, depositOf, paymentOf, PRICE } from "../fixture.ts";
-import { JUNE, MAY, openArchiveWorld, type ArchiveWorld } from "./archive-fixture.ts";
+import { closing } from "../../support/postgres.ts";
+import { callOf, depositOf, paymentOf, PRICE, silent } from "../fixture.ts";
+import { JUNE, MAY, openArchiveWorld } from "./archive-fixture.ts";
 import { buyOldCalls, dateEntriesBack } from "./old-calls.ts";
 
-let world: ArchiveWorld;
-let queries: ReturnType<typeof openAccountQueries>;
-let reading: AccountQueries;
 const deposit = depositOf({ finalized: true });
+const world = await openArchiveWorld();
+const secret = { version: 1, secret: Buffer.alloc(32, 1) };
+const { reading, standby } = openAccountQueries({
+  url: world.database.url,
+  readUrl: undefined,
+  instanceId: world.instance.instanceId,
+  sealingKeys: { current: () => secret, version: () => secret },
+  archived: new ArchivedRows(world.archive),
+  clock: systemClock,
+  log: silent,
+});
+closing(standby);
 
 beforeAll(async () => {
-  world = await openArchiveWorld();
   const [account] = world.accounts;
-  const secret = { version: 1, secret: Buffer.alloc(32, 1) };
-  queries = openAccountQueries({
-    url: world.database.url,
-    readUrl: undefined,
-    instanceId: world.instance.instanceId,
-    sealingKeys: { current: () => secret, version: () => secret },
-    archived: new ArchivedRows(world.archive),
-    clock: systemClock,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
-  });
-  reading = queries.reading;
   await buyOldCalls(world.instance, account, { month: MAY, count: 1, payment: paymentOf(deposit) });
   const refunds = new PostgresRefunds(world.instance.pool);
   await refunds.refund({ receiptId: world.bought[1]!.receiptId, reason: "test" });
-  const today = callOf(account);
-  await world.instance.ledger.authorize(today);
-  await world.instance.ledger.capture(completed(today));
+  await world.instance.buy(account);
   await dateEntriesBack(world.instance);
   expect(await world.audit()).toEqual([]);
-});
-afterAll(async () => {
-  await queries.standby.close();
-  await world.close();
 });
 
 /** Everything that an account holder can read of an account's calls. */
@@ -137,7 +128,7 @@ describe("archived months", () => {
     await expect(new PostgresRefunds(instance.pool).refund(refund)).rejects.toThrow(
       "toolgate archive restore 2026-05",
     );
-    const events = await new PostgresStories(instance.pool).eventsOf({
+    const events = await new PostgresRequestTimelines(instance.pool).eventsOf({
       ...{ kind: "run", id: world.bought[0]!.runId },
     });
     expect(events).toMatchObject([{ event: "archived", details: { month: MAY } }]);

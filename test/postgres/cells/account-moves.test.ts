@@ -1,5 +1,5 @@
 import { NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { AccountMoves } from "../../../src/app/cells/account-moves.ts";
 import { MAX_ENDPOINTS } from "../../../src/app/webhooks/webhook-endpoints.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
@@ -25,15 +25,8 @@ import {
   type TestCell,
 } from "./cell-fixture.ts";
 
-let two: TestCell;
-let three: TestCell;
-beforeAll(async () => {
-  [two, three] = await Promise.all([openCell(2), openCell(3)]);
-});
-afterAll(async () => {
-  await expectClean(two, three);
-  await Promise.all([two.stop(), three.stop()]);
-});
+const [two, three] = await Promise.all([openCell(2), openCell(3)]);
+afterAll(() => expectClean(two, three));
 
 const authenticate = async (cell: TestCell, secret: string) =>
   cell.postgres.authenticator.authenticate(secret);
@@ -42,8 +35,7 @@ const accepted = (cell: TestCell, secret: string) =>
   expect.poll(async () => (await authenticate(cell, secret))?.accountId);
 
 async function charge(cell: TestCell, accountId: string, change: Parameters<typeof callOf>[1] = {}) {
-  const call = callOf(accountId, change);
-  expect(await cell.ledger.authorize(call)).toEqual({ kind: "started" });
+  const call = await cell.start(accountId, change);
   return { call, receiptId: await chargeOf(cell.ledger, completed(call)) };
 }
 
@@ -68,7 +60,7 @@ describe("an account that moves", () => {
     await charge(three, accountId);
     await expect(authenticate(two, secret)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(two.warnings).toContainEqual({ name: "account", cell: 3 });
-    expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
+    expect(await two.authorize(accountId)).toEqual({ kind: "frozen" });
     const { items } = await three.postgres.accountQueries.statements.entries({
       accountId,
       limit: 5,
@@ -101,7 +93,7 @@ describe("an account that moves", () => {
   it("stays and works when the move is cancelled before its balance is booked out", async () => {
     const { accountId, secret } = await customer(two, PRICE);
     await expect(move(two, three, accountId, crashingAfter(FROZEN))).rejects.toThrow("crashed");
-    expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
+    expect(await two.authorize(accountId)).toEqual({ kind: "frozen" });
     expect(await two.moves.freeze(accountId, false)).toBe(true);
     await charge(two, accountId);
     expect((await authenticate(two, secret))?.accountId).toBe(accountId);
@@ -169,8 +161,7 @@ describe("an account that moves", () => {
 
   it("waits for its running calls, starts none, and takes what they leave", async () => {
     const { accountId } = await customer(two, 3n * PRICE);
-    const running = callOf(accountId);
-    await two.ledger.authorize(running);
+    const running = await two.start(accountId);
     await expect(move(two, three, accountId, undefined, () => false)).rejects.toMatchObject({
       code: "UNAVAILABLE",
     });
@@ -193,9 +184,9 @@ describe("an account that moves", () => {
 
   it("offers no quote while it is frozen, although it lacks funds", async () => {
     const { accountId } = await customer(two, 0n);
-    expect((await two.ledger.authorize(callOf(accountId))).kind).toBe("insufficient");
+    expect((await two.authorize(accountId)).kind).toBe("insufficient");
     await move(two, three, accountId);
-    expect(await two.ledger.authorize(callOf(accountId))).toEqual({ kind: "frozen" });
+    expect(await two.authorize(accountId)).toEqual({ kind: "frozen" });
   });
 
   it("is followed by money that reaches it later, also by a debt", async () => {
@@ -226,7 +217,7 @@ describe("an account that moves", () => {
     expect(await move(two, three, accountId)).toMatchObject({ amount: 7n * PRICE });
     expect(await move(three, two, accountId)).toMatchObject({ amount: 7n * PRICE });
     await charge(two, accountId, spending);
-    expect(await two.ledger.authorize(callOf(accountId, spending))).toMatchObject({ kind: "capped" });
+    expect(await two.authorize(accountId, spending)).toMatchObject({ kind: "capped" });
     expect((await authenticate(two, secret))?.accountId).toBe(accountId);
     await expect(authenticate(three, secret)).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
@@ -250,11 +241,11 @@ describe("an account that moves", () => {
     await here.endpoints.sendTest(owner, endpoint.endpointId);
     await here.endpoints.update(owner, endpoint.endpointId, { enabled: false });
     await move(two, three, owner);
-    const same = { ...rotated?.endpoint, enabled: false };
+    const same = { ...rotated?.endpoint, enabled: false, pending: 0 };
     expect(await there.endpoints.list(owner)).toMatchObject([same]);
     await there.endpoints.update(owner, endpoint.endpointId, { enabled: true });
     await there.endpoints.sendTest(owner, endpoint.endpointId);
-    const claimed = await there.queue.claim(10);
+    const claimed = await there.queue.claim({ most: 10, mostSlow: 10, mostPerAccount: 10, taken: [] });
     expect(claimed.find(({ endpointId }) => endpointId === endpoint.endpointId)?.secrets).toEqual([
       rotated?.secret,
       old,

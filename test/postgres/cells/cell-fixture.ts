@@ -1,62 +1,41 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
-import type { AccountMoves } from "../../../src/app/cells/account-moves.ts";
-import { moveAccount, type MovedAccount } from "../../../src/app/cells/move-account.ts";
-import { cellOf } from "../../../src/domain/core/cell.ts";
+import { type AccountMoves, moveAccount, type MovedAccount } from "../../../src/app/cells/account-moves.ts";
+import { cellOf, uuidOf } from "../../../src/domain/core/ids.ts";
 import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
-import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import { openMoves } from "../../../src/postgres/cells/open-cells.ts";
-import { openPostgres, type Postgres } from "../../../src/postgres/index.ts";
+import { type Postgres } from "../../../src/postgres/index.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { expectCleanAudit, makeAccount, openInstance, type Instance } from "../fixture.ts";
+import { closing } from "../../support/postgres.ts";
+import { expectCleanAudit, type Instance, silent, openLedger } from "../fixture.ts";
+import { openStarted } from "../open-postgres.ts";
 
-/** A cell without a gateway. */
+/** A cell without a gateway, closed after the tests of the file. */
 export interface TestCell extends Instance {
   readonly number: number;
-  readonly database: TestDatabase;
   readonly moves: AccountMoves;
   readonly postgres: Postgres;
   /** What it logged. */
   readonly warnings: object[];
-  stop(): Promise<void>;
 }
 
 export async function openCell(number: number): Promise<TestCell> {
-  const database = await createTestDatabase();
-  const instance = openInstance(database.url);
+  const { database, one } = await openLedger();
   // Operators' commands have the rights of a gateway.
-  const pool = openPool(database.servingUrl, { max: 4, applicationName: "test cells" });
+  const pool = closing(openPool(database.servingUrl, { max: 4, applicationName: "test cells" }));
   const warnings: object[] = [];
-  const world = {
-    ...{ clock: systemClock, random: systemRandom },
-    log: { info: () => {}, warn: () => {}, error: () => {} },
-  };
-  const postgres = await openPostgres({
-    url: database.url,
-    instanceId: randomUUID(),
-    ...world,
-    leaseMs: 15_000,
-    poolSize: 4,
-    cell: cellOf(number, (name, cell) => void warnings.push({ name, cell })),
-  });
-  postgres.start();
+  const world = { clock: systemClock, random: systemRandom, log: silent };
+  const cell = cellOf(number, (name, cell) => void warnings.push({ name, cell }));
+  const postgres = closing(await openStarted(database.url, { cell }));
   return {
-    ...instance,
+    ...one,
     number,
-    database,
     moves: openMoves(pool, number, world),
     postgres,
     warnings,
-    stop: async () => {
-      await postgres.close();
-      await pool.end();
-      await instance.close();
-      await database.drop();
-    },
   };
 }
 
@@ -80,7 +59,7 @@ export function move(
 
 /** An account with that balance and a key. */
 export async function customer(cell: TestCell, balance: bigint, limits: object = {}) {
-  const accountId = await makeAccount(cell.pool, balance);
+  const accountId = await cell.account(balance);
   const { secret, key } = await cell.postgres.apiKeys.create({
     accountId,
     name: "key",

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { auditFleet } from "../../../src/app/cells/fleet.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
-import { PostgresCellReports } from "../../../src/postgres/cells/cell-reports.ts";
+import { PostgresCellReports } from "../../../src/postgres/cells/open-cells.ts";
 import { depositOf, PRICE } from "../fixture.ts";
 import { customer, move, openCell, type TestCell } from "./cell-fixture.ts";
 
-let two: TestCell;
-let three: TestCell;
-let accountId: string;
-beforeAll(async () => {
-  [two, three] = await Promise.all([openCell(2), openCell(3)]);
-  ({ accountId } = await customer(two, 5n * PRICE));
-  await customer(three, PRICE);
-  await move(two, three, accountId);
-});
-afterAll(() => Promise.all([two.stop(), three.stop()]));
+const [two, three] = await Promise.all([openCell(2), openCell(3)]);
+const { accountId } = await customer(two, 5n * PRICE);
+await customer(three, PRICE);
+await move(two, three, accountId);
 
 const reports = (cell: TestCell) => new PostgresCellReports(cell.pool);
 const violated = async (now = Date.now()) => {

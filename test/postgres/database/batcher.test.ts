@@ -1,5 +1,6 @@
-import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { loopTime } from "../../../src/loop-time.ts";
 import { RETRY, Batcher } from "../../../src/postgres/database/batcher.ts";
 import {
   DatabaseUnavailableError,
@@ -29,6 +30,12 @@ function recording(
     },
   });
   return { batches, batcher };
+}
+
+/** Waits until the batcher's clock has advanced. */
+function passed(ms: number): Promise<void> {
+  const end = loopTime() + ms;
+  return expect.poll(loopTime).toBeGreaterThanOrEqual(end);
 }
 
 const all = (batcher: Batcher<string, string>, items: string) =>
@@ -113,12 +120,12 @@ describe("batcher", () => {
       run: async (items, forMs) => {
         limits.push(forMs);
         if (!away) return [...items];
-        await sleep(forMs);
+        await passed(forMs);
         throw new DatabaseUnavailableError(new Error("gone"));
       },
     });
     const early = batcher.submit("a").catch((error: unknown) => error);
-    await sleep(400);
+    await passed(400);
     const late = batcher.submit("b");
     expect(await early).toBeInstanceOf(DatabaseUnavailableError);
     away = false;

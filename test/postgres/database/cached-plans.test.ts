@@ -2,13 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallAuthorization, RunEnd } from "../../../src/app/calls/ledger.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
 import { Leases } from "../../../src/postgres/ledger/leases.ts";
 import { PostgresLedger } from "../../../src/postgres/ledger/ledger.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { PostgresRateLimiter } from "../../../src/postgres/accounts/rate-limiter.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { systemClock } from "../../../src/system.ts";
+import { closing, openDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   completed,
@@ -21,41 +20,34 @@ import {
   openInstance,
   paymentOf,
   endRun,
+  idOf,
+  silent,
 } from "../fixture.ts";
 import { fillLedger } from "../large-ledger.ts";
-import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
+import { SOLANA } from "../../../src/domain/payments/payment-id.ts";
 
 const INSTANCE = randomUUID();
 
-let database: TestDatabase;
+const database = await openDatabase();
 /** The gateway's only connection, which logs its plans. */
 let pool: Pool;
 /** For the test's own statements. */
-let outside: Pool;
+const outside = closing(openPool(database.url, { max: 1, applicationName: "outside" }));
 let ledger: PostgresLedger;
 /** Columns of each unique index. */
 let keys: Map<string, string[]>;
 /** Plans of statements, including those in functions. */
 const plans: string[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  outside = openPool(database.url, { max: 1, applicationName: "outside" });
-  // Autovacuum would change the plans at random times.
-  await outside.query(
-    `do $$ declare name text; begin
-       for name in select relname from pg_class
-         where relnamespace = 'public'::regnamespace and relkind = 'r'
-       loop
-         execute format('alter table %I set (autovacuum_enabled = off)', name);
-       end loop;
-     end $$`,
-  );
-});
-afterAll(async () => {
-  await outside.end();
-  await database.drop();
-});
+// Autovacuum would change the plans at random times.
+await outside.query(
+  `do $$ declare name text; begin
+     for name in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+     loop
+       execute format('alter table %I set (autovacuum_enabled = off)', name);
+     end loop;
+   end $$`,
+);
 
 /** Opens a new gateway instance. */
 async function open(): Promise<void> {
@@ -75,16 +67,10 @@ async function open(): Promise<void> {
   const client = await pool.connect();
   client.on("notice", ({ message }) => plans.push(message ?? ""));
   client.release();
-  const leases = new Leases({
-    pool,
-    instanceId: INSTANCE,
-    leaseMs: 60_000,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
-  });
-  ledger = new PostgresLedger({ pool, instanceId: INSTANCE, leaseMs: 60_000, leases });
+  const own = { pool, instanceId: INSTANCE, leaseMs: 60_000 };
+  ledger = new PostgresLedger({ ...own, leases: new Leases({ ...own, log: silent }) });
 }
 
-const newKey = () => newId("key", systemClock, systemRandom);
 const begin = async (calls: readonly CallAuthorization[]) =>
   (await Promise.all(calls.map((call) => ledger.authorize(call)))).map(({ kind }) => kind);
 const finish = (endings: readonly RunEnd[]) => Promise.all(endings.map((ending) => endRun(ledger, ending)));
@@ -214,10 +200,8 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
 
   it("renews leases by primary key", async () => {
     plans.length = 0;
-    await pool.query("select ledger_heartbeat($1, $2, interval '1 minute')", [
-      [newRunId().slice(4)],
-      INSTANCE,
-    ]);
+    const runIds = [newRunId().slice(4)];
+    await pool.query("select ledger_heartbeat($1, $2, interval '1 minute')", [runIds, INSTANCE]);
     expect(plans.length).toBeGreaterThan(0);
     expect(otherReads()).toEqual([]);
   });
@@ -237,7 +221,7 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
         await ledger.findPrior({
           ...call,
           idempotencyKey: newRunId(),
-          network: NETWORK,
+          network: SOLANA,
           reference: txSignature,
           quoteId,
         });
@@ -252,12 +236,8 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
     const accountId = await makeAccount(outside, 1_000_000_000n);
     plans.length = 0;
     const short = depositOf({ amount: 1n });
-    expect(
-      await begin([
-        callOf(poor, { idempotencyKey: newRunId() }),
-        callOf(poor, { payment: paymentOf(short) }),
-      ]),
-    ).toEqual(["insufficient", "insufficient"]);
+    const refused = [{ idempotencyKey: newRunId() }, { payment: paymentOf(short) }];
+    expect(await begin(refused.map((of) => callOf(poor, of)))).toEqual(["insufficient", "insufficient"]);
     const credited = depositOf();
     await ledger.credit(accountId, credited);
     const call = callOf(accountId, { payment: paymentOf(credited), idempotencyKey: newRunId() });
@@ -274,11 +254,11 @@ describe.each(STATES)("plans cached when %s", (_state, prepare) => {
   it("reads rate limit buckets by primary key only", async () => {
     plans.length = 0;
     const rates = new PostgresRateLimiter({ pool, clock: systemClock });
-    const [accountId, tier] = [newId("acct", systemClock, systemRandom), { ratePerMinute: 60, burst: 10 }];
+    const [accountId, tier] = [idOf("acct"), { ratePerMinute: 60, burst: 10 }];
     for (let turn = 0; turn < 2; turn++) {
       await Promise.all(
-        [newKey(), newKey(), newKey()].map(async (keyId) =>
-          rates.take({ keyId, accountId, tier, accountTier: tier }),
+        Array.from({ length: 3 }, async () =>
+          rates.take({ keyId: idOf("key"), accountId, tier, accountTier: tier }),
         ),
       );
     }

@@ -1,26 +1,15 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { closeServer, listen } from "../../support/servers.ts";
+
+export type CuttingProxy = Awaited<ReturnType<typeof openCuttingProxy>>;
 
 /**
  * A database proxy that cuts the connection after the server has committed, before the client gets the
  * response.
  */
-export interface CuttingProxy {
-  url: string;
-  /** Drops the next response and closes its connection. */
-  cutNextAnswer(): void;
-  /** Forwards nothing and closes nothing: a silent network. */
-  freeze(): void;
-  /** Number of dropped responses. */
-  readonly cuts: number;
-  close(): Promise<void>;
-}
-
-export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
+export async function openCuttingProxy(databaseUrl: string) {
   const target = new URL(databaseUrl);
-  let armed = false;
-  let frozen = false;
-  let cuts = 0;
+  const state = { armed: false, frozen: false, cuts: 0 };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
@@ -35,41 +24,28 @@ export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProx
     }
     client.pipe(upstream);
     upstream.on("data", (data) => {
-      if (frozen) return;
-      if (!armed) {
-        client.write(data);
-        return;
-      }
-      armed = false;
-      cuts++;
+      if (state.frozen) return;
+      if (!state.armed) return void client.write(data);
+      state.armed = false;
+      state.cuts++;
       client.destroy();
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   const url = new URL(databaseUrl);
-  url.hostname = "127.0.0.1";
-  url.port = String(portOf(server.address()));
+  url.host = `127.0.0.1:${await listen(server)}`;
   return {
     url: url.href,
-    cutNextAnswer: () => {
-      armed = true;
-    },
-    freeze: () => {
-      frozen = true;
-    },
+    /** Drops the next response and closes its connection. */
+    cutNextAnswer: () => void (state.armed = true),
+    /** Forwards nothing and closes nothing: a silent network. */
+    freeze: () => void (state.frozen = true),
+    /** Number of dropped responses. */
     get cuts() {
-      return cuts;
+      return state.cuts;
     },
     close: async () => {
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
+      await closeServer(server);
     },
   };
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (typeof address !== "object" || address === null) throw new Error("the proxy does not listen on a port");
-  return address.port;
 }

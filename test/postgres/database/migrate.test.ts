@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { migrate } from "../../../src/postgres/database/migrate.ts";
-import { schemaState } from "../../../src/postgres/database/schema-state.ts";
-import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
+import { schemaState, readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { checkDatabase } from "../../../src/postgres/database/start-checks.ts";
 import { databaseUrl, query } from "../../support/database-server.ts";
@@ -14,6 +13,9 @@ import { makeUpSchema, type MadeUpSchema } from "./made-up-schema.ts";
 
 const FILES = (({ frozen, repeatable }) => frozen.length + repeatable.length)(readSqlSchema());
 const REFUND = "functions/ledger_refund.sql";
+/** What a made-up column of receipts applies: its migration, and the views that are made again. */
+const VIEWS = ["account_limits", "budget_limit", "issued_receipt", "ledger_entry"];
+const MADE_UP = ["migrations/0002_made_up", ...VIEWS.map((view) => `views/${view}`)];
 
 let database: TestDatabase;
 let next: MadeUpSchema;
@@ -24,14 +26,9 @@ afterEach(async () => {
   await Promise.all([database.drop(), next.remove()]);
 });
 
-const mayRefund = async () =>
-  (
-    await query(
-      database.url,
-      `select has_function_privilege('${SERVING.role}', oid, 'execute') as may
-       from pg_proc where proname = 'ledger_refund'`,
-    )
-  ).rows;
+const MAY_REFUND = `select has_function_privilege('${SERVING.role}', oid, 'execute') as may
+  from pg_proc where proname = 'ledger_refund'`;
+const mayRefund = async () => (await query(database.url, MAY_REFUND)).rows;
 
 async function problemsOf(url: string): Promise<readonly string[]> {
   return (await checkDatabase(url)).problems;
@@ -87,16 +84,8 @@ describe("migrate", () => {
     await next.write(REFUND, refund.replace("refunded_now boolean", "made_up boolean"));
     await next.raise(1);
     expect(await problemsOf(database.url)).toEqual([]);
-    expect(await migrate(database.url, next.folder)).toEqual({
-      applied: [
-        "migrations/0002_made_up",
-        "views/account_limits",
-        "views/budget_limit",
-        "views/issued_receipt",
-        "views/ledger_entry",
-        "functions/ledger_refund",
-      ],
-    });
+    const applied = [...MADE_UP, "functions/ledger_refund"];
+    expect(await migrate(database.url, next.folder)).toEqual({ applied });
     // A view with `receipt.*` has the column only if it is made again.
     await query(database.url, "select made_up from issued_receipt");
     expect(await mayRefund()).toEqual([{ may: true }]);
@@ -180,13 +169,7 @@ describe("migrate", () => {
       while ((await instance.pool.query(waiting)).rowCount === 0);
       await instance.pool.query("select from run for update");
       await reader.query("commit");
-      expect((await migrated).applied).toEqual([
-        "migrations/0002_made_up",
-        "views/account_limits",
-        "views/budget_limit",
-        "views/issued_receipt",
-        "views/ledger_entry",
-      ]);
+      expect((await migrated).applied).toEqual(MADE_UP);
     } finally {
       reader.release();
       await instance.close();

@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { closing } from "../../support/postgres.ts";
 import {
-  callOf,
   chargeOf,
   completed,
   depositOf,
   expectCleanAudit,
-  makeAccount,
   newRunId,
   paymentOf,
   PRICE,
+  openInstance,
+  openLedger,
 } from "../fixture.ts";
-import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
-import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
+import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
+import { SOLANA } from "../../../src/domain/payments/payment-id.ts";
 
 /** The functions that a serving role may execute, from the file of its grants. */
 const EXECUTED = (
@@ -32,42 +32,21 @@ const FUNCTIONS = `
     order by proname`;
 
 /** Functions that write nothing, and run with the rights of their caller. */
-const READING = [
-  ...[
-    "audit_bound",
-    "audit_hash",
-    "audit_sums",
-    "budget_refusal",
-    "ledger_id",
-    "ledger_time",
-    "payment_of",
-    "payment_ref",
-  ],
-];
+const READING =
+  "audit_bound audit_hash audit_sums budget_refusal ledger_id ledger_time payment_of payment_ref".split(" ");
 
-let database: TestDatabase;
-let owner: Treasurer;
-let serving: Treasurer;
+const { database, one: owner } = await openLedger();
 const role = `serving_${randomBytes(6).toString("hex")}`;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  owner = openTreasurer(database.url);
-  const password = randomBytes(12).toString("hex");
-  await owner.pool.query(`create role ${role} login password '${password}'`);
-  await owner.pool.query(`grant usage on schema public to ${role}`);
-  await owner.pool.query(`grant select on all tables in schema public to ${role}`);
-  for (const name of EXECUTED) await owner.pool.query(`grant execute on function ${name} to ${role}`);
-  const url = new URL(database.url);
-  [url.username, url.password] = [role, password];
-  serving = openTreasurer(url.href);
-});
-afterAll(async () => {
-  await serving.close();
-  await owner.pool.query(`drop owned by ${role}; drop role ${role}`);
-  await owner.close();
-  await database.drop();
-});
+const password = randomBytes(12).toString("hex");
+await owner.pool.query(
+  `create role ${role} login password '${password}'; grant usage on schema public to ${role};
+   grant select on all tables in schema public to ${role}`,
+);
+for (const name of EXECUTED) await owner.pool.query(`grant execute on function ${name} to ${role}`);
+afterAll(() => owner.pool.query(`drop owned by ${role}; drop role ${role}`));
+const url = new URL(database.url);
+[url.username, url.password] = [role, password];
+const serving = closing(openInstance(url.href));
 
 describe("functions that write", () => {
   it("run as their owner with a fixed search path and no public grant", async () => {
@@ -88,9 +67,11 @@ describe("functions that write", () => {
 
 describe("a role that may only read and execute", () => {
   it("serves calls and the treasury jobs", async () => {
-    const account = await makeAccount(owner.pool, 5n * PRICE);
-    const paid = callOf(account, { payment: paymentOf(depositOf({ slot: 2n })), idempotencyKey: "k" });
-    expect(await serving.ledger.authorize(paid)).toEqual({ kind: "started" });
+    const account = await owner.account(5n * PRICE);
+    const paid = await serving.start(account, {
+      payment: paymentOf(depositOf({ slot: 2n })),
+      idempotencyKey: "k",
+    });
     await serving.leases.renew();
     const end = completed(paid);
     const receiptId = await chargeOf(serving.ledger, end);
@@ -104,22 +85,22 @@ describe("a role that may only read and execute", () => {
     const vanished = depositOf();
     expect(await serving.ledger.credit(account, vanished)).toMatchObject({ credited: true });
 
-    expect(await serving.books.acquireLeadership(1_000)).toBe(true);
+    expect(await serving.treasury.acquireLeadership(1_000)).toBe(true);
     const token = await watchedAccount(serving, 9n);
     const lost = movementOf();
-    expect(await serving.books.record(token, lost)).toBe("suspended");
-    expect(await serving.books.record(token, movementOf({ change: -1n }))).toBe("withdrawn");
-    await serving.books.advanceWatch(token, 1n);
-    await serving.books.postpone(NETWORK, [vanished.reference]);
-    expect(await serving.books.reverse(vanished)).toMatchObject({ accountId: account });
-    expect(await serving.books.finalize(NETWORK, [paid.payment!.reference])).toBe(1);
+    expect(await serving.treasury.record(token, lost)).toBe("suspended");
+    expect(await serving.treasury.record(token, movementOf({ change: -1n }))).toBe("withdrawn");
+    await serving.treasury.advanceWatch(token, 1n);
+    await serving.treasury.postpone(SOLANA, [vanished.reference]);
+    expect(await serving.treasury.reverse(vanished)).toMatchObject({ accountId: account });
+    expect(await serving.treasury.finalize(SOLANA, [paid.payment!.reference])).toBe(1);
     await serving.suspense.assign({
       txSignature: lost.txSignature,
       to: { accountId: account },
       reason: "his",
     });
     expect(await serving.refunds.refund({ receiptId, reason: "r" })).toMatchObject({ refunded: true });
-    await serving.books.releaseLeadership();
+    await serving.treasury.releaseLeadership();
     await expectCleanAudit(serving.pool);
   });
 
@@ -149,7 +130,7 @@ describe("a role that may only read and execute", () => {
   });
 
   it("cannot redirect a function to its own tables of the same names", async () => {
-    const account = await makeAccount(owner.pool, 0n);
+    const account = await owner.account();
     const pool = openPool(serving.pool.options.connectionString ?? "", { max: 1, applicationName: "shadow" });
     try {
       await owner.pool.query(
@@ -162,7 +143,7 @@ describe("a role that may only read and execute", () => {
         "select ledger_credit($1, 'solana-mainnet', $2, 5, 'qt_x', null, 1, now(), false, 'transfer')",
         [account.slice(5), randomBytes(64)],
       );
-      expect(await owner.ledger.balance(account)).toBe(5n);
+      expect(await owner.balance(account)).toBe(5n);
     } finally {
       await pool.end();
     }

@@ -1,61 +1,43 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PostgresReceipts } from "../../../src/postgres/ledger/receipts.ts";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PostgresHistory, PostgresReceipts } from "../../../src/postgres/ledger/history.ts";
 import { PostgresRuns } from "../../../src/postgres/ledger/runs.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import type { HistoryFilter } from "../../../src/app/calls/history.ts";
-import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
-import type { CallOutcome, RunStatus } from "../../../src/domain/calls/run.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
+import type { CallOutcome, RunStatus } from "../../../src/domain/calls/receipt.ts";
 import {
   callOf,
-  chargeOf,
   completed,
   failed,
-  makeAccount,
   newRunId,
-  openInstance,
   PRICE,
-  type Instance,
   endRun,
+  openLedger,
+  idOf,
+  depositOf,
+  paymentOf,
 } from "../fixture.ts";
+import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
 
-let database: TestDatabase;
-let instance: Instance;
-let receipts: PostgresReceipts;
-let runs: PostgresRuns;
-let accountId: string;
-let otherId: string;
+const { pool, one } = await openLedger();
+const [receipts, runs] = [new PostgresReceipts(pool), new PostgresRuns(pool)];
+const [accountId, otherId] = [await one.account(100n * PRICE), await one.account(100n * PRICE)];
 /** In time order. */
 const runIds: string[] = [];
 const receiptIds: string[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openInstance(database.url);
-  receipts = new PostgresReceipts(instance.pool);
-  runs = new PostgresRuns(instance.pool);
-  accountId = await makeAccount(instance.pool, 100n * PRICE);
-  otherId = await makeAccount(instance.pool, 100n * PRICE);
   for (let n = 0; n < 12; n++) {
     for (const owner of [accountId, otherId]) {
-      const call = callOf(owner);
-      await instance.ledger.authorize(call);
-      const finished = await endRun(instance.ledger, n % 4 === 3 ? failed(call) : completed(call));
-      if (owner === accountId) {
-        runIds.push(call.runId);
-        if (finished.kind === "captured" && finished.receipt) receiptIds.push(finished.receipt.receiptId);
-      }
       // Identifiers of the same millisecond have no defined order.
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      const call = callOf(owner, { runId: idOf("run", Date.now() - 60_000 + 10 * n) });
+      await one.ledger.authorize(call);
+      const finished = await endRun(one.ledger, n % 4 === 3 ? failed(call) : completed(call));
+      if (owner !== accountId) continue;
+      runIds.push(call.runId);
+      if (finished.kind === "captured" && finished.receipt) receiptIds.push(finished.receipt.receiptId);
     }
   }
-  const running = callOf(accountId);
-  await instance.ledger.authorize(running);
-  runIds.push(running.runId);
-});
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
+  runIds.push((await one.start(accountId)).runId);
 });
 
 const page = { accountId: "", limit: 5, cursor: undefined, status: undefined };
@@ -100,7 +82,7 @@ describe("lists", () => {
 
   it("end after a full last page", async () => {
     expect(await receipts.list({ ...page, accountId, limit: 9 })).toMatchObject({ nextCursor: undefined });
-    expect(await receipts.list({ ...page, accountId: await makeAccount(instance.pool, 0n) })).toEqual({
+    expect(await receipts.list({ ...page, accountId: await one.account() })).toEqual({
       items: [],
       nextCursor: undefined,
     });
@@ -119,9 +101,9 @@ describe("lists", () => {
   });
 
   it("filter by tool, key and half-open time span", async () => {
-    const keyId = newId("key", systemClock, systemRandom);
+    const keyId = idOf("key");
     const [first, second, third] = [runIds[0]!, runIds[1]!, runIds[2]!];
-    await instance.pool.query("update run set key_id = $1, tool = 'other' where id = any ($2::uuid[])", [
+    await pool.query("update run set key_id = $1, tool = 'other' where id = any ($2::uuid[])", [
       uuidOf("key", keyId),
       [first, second, third].map((runId) => uuidOf("run", runId)),
     ]);
@@ -136,7 +118,7 @@ describe("lists", () => {
     expect(await found({ tool: "other", keyId }, "failed")).toEqual([]);
     expect(await found({ tool: "vram_estimate", keyId })).toEqual([]);
     const at = async (runId: string) => (await runs.find(accountId, runId))!.createdAt;
-    await instance.pool.query("update run set created_at = date_trunc('milliseconds', created_at)");
+    await pool.query("update run set created_at = date_trunc('milliseconds', created_at)");
     expect(await found({ from: await at(second), to: await at(third) })).toEqual([second]);
     expect(await found({ to: await at(second) })).toEqual([first]);
     expect(await found({ from: await at(runIds.at(-1)!) })).toEqual([runIds.at(-1)]);
@@ -161,23 +143,16 @@ describe("lists", () => {
   });
 
   it("filter by outcome: failed code counts as failed, and every limit as a limit", async () => {
-    const account = await makeAccount(instance.pool, 100n * PRICE);
+    const account = await one.account(100n * PRICE);
     const ended: Record<string, string> = {};
     for (const outcome of [null, "failed", "timeout", "memory_limit", "cpu_limit", "cancelled"]) {
-      const call = callOf(account);
-      await instance.ledger.authorize(call);
-      await instance.ledger.capture(completed(call));
-      await instance.pool.query("update run set outcome = $1 where id = $2", [
-        outcome,
-        uuidOf("run", call.runId),
-      ]);
+      const { call } = await one.buy(account);
+      await pool.query("update run set outcome = $1 where id = $2", [outcome, uuidOf("run", call.runId)]);
       ended[call.runId] = outcome ?? "succeeded";
     }
-    const broken = callOf(account);
-    await instance.ledger.authorize(broken);
-    await instance.ledger.release(failed(broken));
+    const broken = await one.fail(account);
     ended[broken.runId] = "run failed";
-    await instance.ledger.authorize(callOf(account));
+    await one.authorize(account);
     const found = async (outcome: CallOutcome) => {
       const query = { ...page, accountId: account, limit: 100, filter: { outcome } };
       const [inRuns, inReceipts] = [await runs.list(query), await receipts.list(query)];
@@ -193,8 +168,8 @@ describe("lists", () => {
   });
 
   it("continue after the last scanned row when a filter matches nothing", async () => {
-    const account = await makeAccount(instance.pool, 0n);
-    await instance.pool.query(
+    const account = await one.account();
+    await pool.query(
       `insert into run (id, account_id, tool, status, lease_until, price, paid_by)
        select overlay(encode(uuid_send($2::uuid), 'hex') placing lpad(to_hex(n), 4, '0')
          from 29 for 4)::uuid, $1,
@@ -213,10 +188,8 @@ describe("lists", () => {
   });
 
   it("show a receipt as refunded once a transfer refunds it, with the receipt row unchanged", async () => {
-    const call = callOf(accountId);
-    await instance.ledger.authorize(call);
-    const receiptId = await chargeOf(instance.ledger, completed(call));
-    await instance.pool.query(
+    const { call, receiptId } = await one.buy(accountId);
+    await pool.query(
       `insert into transfer (debit, credit, amount, kind, ref)
        select credit, debit, amount, 'refund', ref from ledger_entry where kind = 'charge'
          and ref = decode($1, 'hex')`,
@@ -253,18 +226,14 @@ describe("lists", () => {
 });
 
 it("order runs and receipts by time despite differing instance clocks", async () => {
-  const account = await makeAccount(instance.pool, 100n * PRICE);
-  const made = (skewMs: number) => newId("run", { now: () => Date.now() + skewMs }, systemRandom);
+  const account = await one.account(100n * PRICE);
+  const made = (skewMs: number) => idOf("run", Date.now() + skewMs);
   const calls = [0, -600_000, 600_000, -7, 7, 0].map((skewMs) => callOf(account, { runId: made(skewMs) }));
-  for (const call of calls) await instance.ledger.authorize(call);
+  for (const call of calls) await one.ledger.authorize(call);
   // Receipt identifiers by clocks that differ.
   for (const [n, call] of calls.entries()) {
-    const receiptId = newId(
-      "rcpt",
-      { now: () => Date.now() + (n % 2 === 0 ? 600_000 : -600_000) },
-      systemRandom,
-    );
-    await instance.ledger.capture({ ...completed(call), receiptId });
+    const receiptId = idOf("rcpt", Date.now() + (n % 2 === 0 ? 600_000 : -600_000));
+    await one.ledger.capture({ ...completed(call), receiptId });
   }
   for (const list of [runs, receipts]) {
     const pages = await all<{ createdAt: Date }>((cursor) =>
@@ -292,5 +261,90 @@ describe("a receipt or run", () => {
     expect(await runs.find(otherId, runIds[0]!)).toBeUndefined();
     expect(await receipts.find(accountId, "rcpt_nonsense")).toBeUndefined();
     expect(await runs.find(accountId, runIds[0]!.replace("run_", "rcpt_"))).toBeUndefined();
+  });
+});
+
+describe("run details", () => {
+  const history = new PostgresHistory({ pool, receipts, runs });
+  let accountId: string;
+  beforeEach(async () => {
+    accountId = await one.account(100n * PRICE);
+  });
+
+  it("returns the result, the API key and the idempotency key of a run to its account only", async () => {
+    const keyId = idOf("key");
+    await pool.query(
+      `insert into api_key (id, account_id, sha256, prefix, name, scopes)
+        values ($1, $2, sha256('x'), 'sk', 'mine', '{}')`,
+      [uuidOf("key", keyId), uuidOf("acct", accountId)],
+    );
+    const { call, receiptId } = await one.buy(accountId, { idempotencyKey: "once", keyId });
+    const details = {
+      run: { runId: call.runId, status: "completed" },
+      receipt: { receiptId },
+      key: { keyId, name: "mine" },
+      outcome: "succeeded",
+      idempotencyKey: "once",
+      result: { answer: 42 },
+      payment: undefined,
+    };
+    expect(await history.ofRun(accountId, call.runId)).toMatchObject(details);
+    expect(await history.ofReceipt(accountId, receiptId)).toMatchObject(details);
+    const { key, outcome } = details;
+    const running = await one.start(accountId);
+    expect(await history.callsOf(accountId, [call.runId, running.runId])).toEqual(
+      new Map([
+        [call.runId, { key, outcome }],
+        [running.runId, { key: { keyId: running.keyId, name: "" }, outcome: undefined }],
+      ]),
+    );
+    expect(await history.callsOf(otherId, [call.runId])).toEqual(new Map());
+    expect(await history.ofRun(otherId, call.runId)).toBeUndefined();
+    expect(await history.ofReceipt(otherId, receiptId)).toBeUndefined();
+    expect(await history.ofRun(accountId, "run_nonsense")).toBeUndefined();
+    expect(await history.ofReceipt(accountId, call.runId)).toBeUndefined();
+  });
+
+  it("returns no result of a later run with the same claim, and none that was not stored", async () => {
+    const first = await one.fail(accountId, { idempotencyKey: "again" });
+    await one.buy(accountId, { idempotencyKey: "again" });
+    expect(await history.ofRun(accountId, first.runId)).toMatchObject({
+      run: { status: "failed", error: { code: "TOOL_FAILED" } },
+      receipt: undefined,
+      idempotencyKey: "again",
+      result: undefined,
+    });
+    const { call: unkept } = await one.buy(accountId);
+    await one.pool.query("update run set key_id = null");
+    expect(await history.ofRun(accountId, unkept.runId)).toMatchObject({
+      key: undefined,
+      idempotencyKey: undefined,
+      result: undefined,
+    });
+  });
+
+  it("returns the payment of a run as in the ledger, also after its reversal", async () => {
+    const deposit = depositOf({ payer: "the payer", slot: 77n });
+    const { receiptId } = await one.buy(accountId, { payment: paymentOf(deposit) });
+    const payment = {
+      txSignature: deposit.reference,
+      amount: PRICE,
+      payer: "the payer",
+      slot: 77n,
+      blockTime: deposit.blockTime,
+      finalized: false,
+      reversed: false,
+    };
+    expect(await history.ofReceipt(accountId, receiptId)).toMatchObject({
+      receipt: { status: "final", paidBy: "transfer" },
+      payment,
+      idempotencyKey: undefined,
+      result: { answer: 42 },
+    });
+    await one.pool.query("select treasury_reverse('solana-mainnet', $1)", [signatureFrom(deposit.reference)]);
+    expect(await history.ofReceipt(accountId, receiptId)).toMatchObject({
+      receipt: { status: "reversed" },
+      payment: { ...payment, reversed: true },
+    });
   });
 });

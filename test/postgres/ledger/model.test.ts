@@ -1,10 +1,9 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CallAuthorization, AuthorizeResult } from "../../../src/app/calls/ledger.ts";
-import type { VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
+import type { VerifiedTransfer } from "../../../src/app/payments/payment-methods.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import type { Receipt } from "../../../src/domain/calls/receipt.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   completed,
@@ -13,29 +12,18 @@ import {
   expireLeases,
   failed,
   fingerprintOf,
-  makeAccount,
-  makeKey,
   paymentOf,
   PRICE,
   endRun,
+  openLedger,
+  type Instance,
 } from "../fixture.ts";
 import { kindOf, ReferenceLedger } from "./reference-ledger.ts";
-import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
-import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
+import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
+import { SOLANA } from "../../../src/domain/payments/payment-id.ts";
 
-let database: TestDatabase;
-let instances: Treasurer[];
-let token: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instances = [openTreasurer(database.url), openTreasurer(database.url), openTreasurer(database.url)];
-  token = await watchedAccount(instances[0]!);
-});
-afterAll(async () => {
-  await Promise.all(instances.map((instance) => instance.close()));
-  await database.drop();
-});
+const { instances } = await openLedger();
+const token = await watchedAccount(instances[0]);
 
 /** Trials; set MODEL_RUNS for more. */
 const RUNS = Number(process.env["MODEL_RUNS"] ?? 30);
@@ -110,12 +98,9 @@ type Trial = Awaited<ReturnType<typeof newTrial>>;
 
 /** Few accounts, keys, transactions and quotes per trial, so that steps interact. */
 async function newTrial() {
-  const accounts = [
-    await makeAccount(instances[0]!.pool, 2n * PRICE),
-    await makeAccount(instances[0]!.pool, 0n),
-  ];
+  const accounts = [await instances[0].account(2n * PRICE), await instances[0].account()];
   const keys = await Promise.all(
-    accounts.map((account) => makeKey(instances[0]!.pool, account, { perDay: 2n * PRICE })),
+    accounts.map((account) => instances[0].key(account, { perDay: 2n * PRICE })),
   );
   const txs = Array.from({ length: 4 }, () => depositOf().reference);
   const quotes = Array.from({ length: 3 }, () => depositOf().quoteId);
@@ -188,7 +173,7 @@ describe("the ledger", { timeout: 600_000 + RUNS * 1_000 }, () => {
       }),
       { numRuns: RUNS, endOnFailure: true },
     );
-    await expectCleanAudit(instances[0]!.pool);
+    await expectCleanAudit(instances[0].pool);
   });
 
   it("charges no key or payment twice under full concurrency", async () => {
@@ -206,13 +191,13 @@ describe("the ledger", { timeout: 600_000 + RUNS * 1_000 }, () => {
               started.push(begins);
               if (index % 5 !== 0)
                 await endRun(ledger, index % 3 === attempt ? failed(begins) : completed(begins));
-              if (index % 15 === 0) await expireLeases(instances[0]!.pool, begins);
+              if (index % 15 === 0) await expireLeases(instances[0].pool, begins);
               if (index % 7 === 0) await instances[(index + 1) % 3]!.sweeper.sweep();
             }
           }),
         );
-        await expectCleanAudit(instances[0]!.pool);
-        const { rows } = await instances[0]!.pool.query<{ charges: bigint }>(
+        await expectCleanAudit(instances[0].pool);
+        const { rows } = await instances[0].pool.query<{ charges: bigint }>(
           `select count(*) as charges from receipt join run on run.id = receipt.run_id
            where run.account_id = any ($1::uuid[]) and run.claim_key is not null
              group by run.account_id, run.claim_key order by 1 desc`,
@@ -228,20 +213,20 @@ describe("the ledger", { timeout: 600_000 + RUNS * 1_000 }, () => {
 /** A treasury or operator step, run on both and compared. */
 async function treasuryStep(
   step: Step,
-  { books, suspense, refunds }: Treasurer,
+  { treasury, suspense, refunds }: Instance,
   reference: ReferenceLedger,
   { accounts, txs, movement }: Trial,
   receipts: readonly Receipt[],
 ): Promise<void> {
   if (step.do === "record") {
     const seen = movement(step);
-    expect(await books.record(token, seen)).toBe(reference.record(seen));
+    expect(await treasury.record(token, seen)).toBe(reference.record(seen));
   } else if (step.do === "reverse") {
-    expect((await books.reverse({ network: NETWORK, reference: txs[step.tx]! }))?.balance).toBe(
+    expect((await treasury.reverse({ network: SOLANA, reference: txs[step.tx]! }))?.balance).toBe(
       reference.reverse(txs[step.tx]!),
     );
   } else if (step.do === "finalize") {
-    expect(await books.finalize(NETWORK, [txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
+    expect(await treasury.finalize(SOLANA, [txs[step.tx]!])).toBe(reference.finalize(txs[step.tx]!));
   } else if (step.do === "assign") {
     const txSignature = txs[step.tx]!;
     const to = accounts[step.account];

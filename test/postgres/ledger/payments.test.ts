@@ -1,7 +1,7 @@
+import type { VerifiedTransfer } from "../../../src/app/payments/payment-methods.ts";
 import { kindOf } from "./reference-ledger.ts";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   completed,
@@ -9,39 +9,27 @@ import {
   expectCleanAudit,
   failed,
   fingerprintOf,
-  makeAccount,
   newRunId,
-  openInstance,
   paymentOf,
   PRICE,
-  type Instance,
   untilWaiting,
+  openLedger,
 } from "../fixture.ts";
-import { NETWORK } from "../../../src/domain/payments/body-proof.ts";
 
-let database: TestDatabase;
-let one: Instance;
-let two: Instance;
-let three: Instance;
+const { one, two, three, instances } = await openLedger();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [one, two, three] = [openInstance(database.url), openInstance(database.url), openInstance(database.url)];
+/** The lookup of a call that is paid by the deposit. */
+const lookupOf = (accountId: string, { network, reference, quoteId }: VerifiedTransfer) => ({
+  ...{ accountId, fingerprint: fingerprintOf("call"), idempotencyKey: undefined },
+  ...{ network, reference, quoteId },
 });
-afterAll(async () => {
-  await Promise.all([one, two, three].map((instance) => instance.close()));
-  await database.drop();
-});
-
-afterEach(() => expectCleanAudit(one.pool));
 
 describe("a payment", () => {
   it("is credited, held for its call and named by the receipt", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const deposit = depositOf({ amount: PRICE + 5n, paidBy: "gasless" });
-    const call = callOf(account, { payment: paymentOf(deposit) });
-    expect(await one.ledger.authorize(call)).toEqual({ kind: "started" });
-    expect(await one.ledger.balance(account)).toBe(5n);
+    const call = await one.start(account, { payment: paymentOf(deposit) });
+    expect(await one.balance(account)).toBe(5n);
     expect(await one.ledger.capture(completed(call))).toMatchObject({
       kind: "captured",
       receipt: {
@@ -55,23 +43,12 @@ describe("a payment", () => {
   });
 
   it("replays its call under any key, and then binds that key", async () => {
-    const account = await makeAccount(one.pool, 5n * PRICE);
+    const account = await one.account(5n * PRICE);
     const deposit = depositOf();
-    const call = callOf(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
-    await one.ledger.authorize(call);
-    await one.ledger.capture(completed(call));
+    const { call } = await one.buy(account, { idempotencyKey: "first", payment: paymentOf(deposit) });
     for (const idempotencyKey of [undefined, "first", "second"]) {
-      const query = {
-        accountId: account,
-        fingerprint: call.fingerprint,
-        idempotencyKey,
-        network: NETWORK,
-        reference: deposit.reference,
-        quoteId: deposit.quoteId,
-      };
-      expect(
-        await two.ledger.authorize(callOf(account, { idempotencyKey, payment: paymentOf(deposit) })),
-      ).toMatchObject({
+      const query = { ...lookupOf(account, deposit), idempotencyKey };
+      expect(await two.authorize(account, { idempotencyKey, payment: paymentOf(deposit) })).toMatchObject({
         kind: "replay",
         receipt: { runId: call.runId },
       });
@@ -81,31 +58,28 @@ describe("a payment", () => {
         receipt: { runId: call.runId },
       });
     }
-    expect(await two.ledger.authorize(callOf(account, { idempotencyKey: "second" }))).toMatchObject({
+    expect(await two.authorize(account, { idempotencyKey: "second" })).toMatchObject({
       kind: "replay",
     });
-    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+    expect(await one.balance(account)).toBe(5n * PRICE);
   });
 
   it("replays its call under a second key that was never looked up, and then binds that key", async () => {
-    const account = await makeAccount(one.pool, 5n * PRICE);
+    const account = await one.account(5n * PRICE);
     const payment = paymentOf(depositOf());
-    const call = callOf(account, { idempotencyKey: "first", payment });
-    await one.ledger.authorize(call);
-    await one.ledger.capture(completed(call));
+    const { call } = await one.buy(account, { idempotencyKey: "first", payment });
     for (const repeat of [{ payment }, {}]) {
-      const started = await two.ledger.authorize(callOf(account, { idempotencyKey: "second", ...repeat }));
+      const started = await two.authorize(account, { idempotencyKey: "second", ...repeat });
       expect(kindOf(started)).toEqual({ kind: "replay", run: call.runId });
     }
-    expect(await one.ledger.balance(account)).toBe(5n * PRICE);
+    expect(await one.balance(account)).toBe(5n * PRICE);
   });
 
   it("is rejected as used by another account, quote or call", async () => {
-    const account = await makeAccount(one.pool, 0n);
-    const other = await makeAccount(one.pool, 0n);
+    const account = await one.account();
+    const other = await one.account();
     const deposit = depositOf();
-    const call = callOf(account, { payment: paymentOf(deposit) });
-    await one.ledger.authorize(call);
+    await one.start(account, { payment: paymentOf(deposit) });
     const calls = [
       callOf(other, { payment: paymentOf(deposit) }),
       callOf(account, { payment: paymentOf({ ...deposit, quoteId: "qt_other" }) }),
@@ -117,59 +91,52 @@ describe("a payment", () => {
       callOf(account, { payment: { ...paymentOf(depositOf()), transfer: undefined } }),
     ];
     for (const used of calls) expect(await one.ledger.authorize(used)).toEqual({ kind: "payment_used" });
-    expect(await one.ledger.balance(account)).toBe(0n);
-    expect(await one.ledger.balance(other)).toBe(0n);
-  });
-
-  it("is credited and buys nothing when it does not cover the price", async () => {
-    const account = await makeAccount(one.pool, 0n);
-    const call = callOf(account, { price: 2n * PRICE, payment: paymentOf(depositOf()) });
-    expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: PRICE });
-    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.balance(account)).toBe(0n);
+    expect(await one.balance(other)).toBe(0n);
   });
 
   it("is rejected as used when unseen, also if its quote was paid by another payment", async () => {
-    const account = await makeAccount(one.pool, PRICE);
+    const account = await one.account(PRICE);
     const deposit = depositOf();
-    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    await one.authorize(account, { payment: paymentOf(deposit) });
     const unseen = { ...paymentOf(depositOf({ quoteId: deposit.quoteId })), transfer: undefined };
-    expect(await one.ledger.authorize(callOf(account, { payment: unseen }))).toEqual({
+    expect(await one.authorize(account, { payment: unseen })).toEqual({
       kind: "payment_used",
     });
   });
 
   it("is credited although its quote was paid by another transaction", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const deposit = depositOf();
-    await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    await one.authorize(account, { payment: paymentOf(deposit) });
     const second = depositOf({ quoteId: deposit.quoteId });
     const call = callOf(account, { idempotencyKey: "q", payment: paymentOf(second) });
     expect(await two.ledger.authorize(call)).toEqual({ kind: "quote_paid" });
-    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.balance(account)).toBe(PRICE);
     expect(await two.ledger.authorize({ ...call, runId: newRunId() })).toEqual({ kind: "quote_paid" });
-    expect(await one.ledger.balance(account)).toBe(PRICE);
+    expect(await one.balance(account)).toBe(PRICE);
   });
 
   it("starts one call for two concurrent transactions of one quote and credits the other", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     for (let round = 0; round < 10; round++) {
       const first = depositOf();
       const second = depositOf({ quoteId: first.quoteId });
       const started = await Promise.all([
-        one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
+        one.authorize(account, { payment: paymentOf(first) }),
         (round % 2 === 0 ? one : two).ledger.authorize(callOf(account, { payment: paymentOf(second) })),
       ]);
       expect(started.map(({ kind }) => kind).toSorted()).toEqual(["quote_paid", "started"]);
     }
-    expect(await one.ledger.balance(account)).toBe(10n * PRICE);
+    expect(await one.balance(account)).toBe(10n * PRICE);
   });
 
   it("starts one call for 60 concurrent proofs on three instances, with and without keys", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
+    const account = await one.account(100n * PRICE);
     const deposit = depositOf();
     const started = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        [one, two, three][n % 3]!.ledger.authorize(
+        instances[n % 3]!.ledger.authorize(
           callOf(account, {
             idempotencyKey: n % 4 === 0 ? undefined : `key ${n % 4}`,
             payment: paymentOf(deposit),
@@ -179,93 +146,72 @@ describe("a payment", () => {
     );
     expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
     expect(started.filter(({ kind }) => kind === "in_progress")).toHaveLength(59);
-    expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+    expect(await one.balance(account)).toBe(100n * PRICE);
   });
 
   it("pays for a retry of its failed call under any key, one at a time", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
+    const account = await one.account(100n * PRICE);
     const deposit = depositOf();
-    const first = callOf(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
-    await one.ledger.authorize(first);
-    await one.ledger.release(failed(first));
-    const query = {
-      accountId: account,
-      fingerprint: first.fingerprint,
-      idempotencyKey: undefined,
-      network: NETWORK,
-      reference: deposit.reference,
-      quoteId: deposit.quoteId,
-    };
+    await one.fail(account, { idempotencyKey: "x", payment: paymentOf(deposit) });
+    const query = lookupOf(account, deposit);
     expect(await two.ledger.findPrior(query)).toEqual({ kind: "credited", idempotencyKey: "x" });
     const payment = { ...paymentOf(deposit), transfer: undefined };
     const keys = ["x", "y", "z", undefined];
     const calls = Array.from({ length: 24 }, (_, n) =>
       callOf(account, { idempotencyKey: keys[n % 4], payment }),
     );
-    const started = await Promise.all(
-      calls.map((call, n) => [one, two, three][n % 3]!.ledger.authorize(call)),
-    );
+    const started = await Promise.all(calls.map((call, n) => instances[n % 3]!.ledger.authorize(call)));
     expect(started.filter(({ kind }) => kind === "started")).toHaveLength(1);
     const winner = started.findIndex(({ kind }) => kind === "started");
-    expect(await [one, two, three][winner % 3]!.ledger.capture(completed(calls[winner]!))).toMatchObject({
+    expect(await instances[winner % 3]!.ledger.capture(completed(calls[winner]!))).toMatchObject({
       kind: "captured",
       receipt: { txSignature: deposit.reference, paidBy: "transfer" },
     });
     for (const idempotencyKey of keys) {
-      expect(await one.ledger.authorize(callOf(account, { idempotencyKey, payment }))).toMatchObject({
+      expect(await one.authorize(account, { idempotencyKey, payment })).toMatchObject({
         kind: "replay",
         receipt: { runId: calls[winner]!.runId },
       });
     }
-    expect(await one.ledger.balance(account)).toBe(100n * PRICE);
+    expect(await one.balance(account)).toBe(100n * PRICE);
   });
 
   it("does not pay under a new key while its own key runs again without it, even within one batch", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
+    const account = await one.account(100n * PRICE);
     const deposit = depositOf();
-    const first = callOf(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
-    await one.ledger.authorize(first);
-    await one.ledger.release(failed(first));
+    await one.fail(account, { idempotencyKey: "own", payment: paymentOf(deposit) });
     const started = await Promise.all([
-      one.ledger.authorize(callOf(account, { idempotencyKey: "own" })),
-      one.ledger.authorize(callOf(account, { idempotencyKey: "new", payment: paymentOf(deposit) })),
+      one.authorize(account, { idempotencyKey: "own" }),
+      one.authorize(account, { idempotencyKey: "new", payment: paymentOf(deposit) }),
     ]);
     expect(started).toEqual([{ kind: "started" }, { kind: "in_progress" }]);
   });
 
   it("buys one call for two payments that come with each other's key in one batch", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const [first, second] = [depositOf(), depositOf()];
     for (const [idempotencyKey, deposit] of [
       ["1", first],
       ["2", second],
     ] as const) {
-      const call = callOf(account, { idempotencyKey, payment: paymentOf(deposit) });
-      await one.ledger.authorize(call);
-      await one.ledger.release(failed(call));
+      await one.fail(account, { idempotencyKey, payment: paymentOf(deposit) });
     }
     const started = await Promise.all([
-      one.ledger.authorize(
-        callOf(account, { idempotencyKey: "2", payment: { ...paymentOf(first), transfer: undefined } }),
-      ),
-      one.ledger.authorize(
-        callOf(account, { idempotencyKey: "1", payment: { ...paymentOf(second), transfer: undefined } }),
-      ),
+      one.authorize(account, { idempotencyKey: "2", payment: { ...paymentOf(first), transfer: undefined } }),
+      one.authorize(account, { idempotencyKey: "1", payment: { ...paymentOf(second), transfer: undefined } }),
     ]);
     expect(started.map(({ kind }) => kind)).toEqual(["started", "in_progress"]);
   });
 
   it("is judged again when it moves to another claim while its call waits", async () => {
-    const account = await makeAccount(one.pool, 100n * PRICE);
+    const account = await one.account(100n * PRICE);
     const deposit = depositOf();
     const payment = paymentOf(deposit);
     for (const idempotencyKey of ["old", "new"]) {
-      const call = callOf(account, {
+      await one.fail(account, {
         idempotencyKey,
         payment: idempotencyKey === "old" ? payment : undefined,
       });
-      await one.ledger.authorize(call);
-      await one.ledger.release(failed(call));
     }
     // Two other transactions: one moves the payment to the new claim, the other runs the new claim.
     const [mover, runner] = [await three.pool.connect(), await three.pool.connect()];
@@ -275,7 +221,7 @@ describe("a payment", () => {
       await runner.query("begin");
       await mover.query(lock, [account.slice(5), "key:old"]);
       await runner.query(lock, [account.slice(5), "key:new"]);
-      const started = one.ledger.authorize(callOf(account, { idempotencyKey: "third", payment }));
+      const started = one.authorize(account, { idempotencyKey: "third", payment });
       await untilWaiting(two.pool, one);
       await mover.query("update payment set claim_key = 'key:new' where reference = $1", [
         signatureFrom(deposit.reference),
@@ -295,17 +241,10 @@ describe("a payment", () => {
   });
 
   it("is looked up before the chain query: unknown, running or used", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const deposit = depositOf();
     const call = callOf(account, { payment: paymentOf(deposit) });
-    const query = {
-      accountId: account,
-      fingerprint: call.fingerprint,
-      idempotencyKey: undefined,
-      network: NETWORK,
-      reference: deposit.reference,
-      quoteId: deposit.quoteId,
-    };
+    const query = lookupOf(account, deposit);
     expect(await one.ledger.findPrior(query)).toBeUndefined();
     await one.ledger.authorize(call);
     expect(await two.ledger.findPrior(query)).toEqual({ kind: "in_progress" });
@@ -323,23 +262,13 @@ describe("a payment", () => {
   });
 
   it("is looked up correctly in a batch", async () => {
-    const account = await makeAccount(one.pool, 0n);
-    const calls = Array.from({ length: 12 }, () => callOf(account, { payment: paymentOf(depositOf()) }));
+    const account = await one.account();
+    const deposits = Array.from({ length: 12 }, () => depositOf());
+    const calls = deposits.map((deposit) => callOf(account, { payment: paymentOf(deposit) }));
     const started = calls.filter((_, index) => index % 3 === 0);
     await Promise.all(started.map((call) => one.ledger.authorize(call)));
     const reported = await Promise.all(
-      calls.map(({ fingerprint, payment }) => {
-        if (!payment) throw new Error("each has a payment");
-        const { network, reference, quoteId } = payment;
-        return two.ledger.findPrior({
-          accountId: account,
-          fingerprint,
-          idempotencyKey: undefined,
-          network,
-          reference,
-          quoteId,
-        });
-      }),
+      deposits.map((deposit) => two.ledger.findPrior(lookupOf(account, deposit))),
     );
     expect(reported).toEqual(
       calls.map((call) => (started.includes(call) ? { kind: "in_progress" } : undefined)),
@@ -347,54 +276,47 @@ describe("a payment", () => {
   });
 
   it("is credited once without a call", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const deposit = depositOf({ amount: 3n });
     const credits = await Promise.all(
-      Array.from({ length: 12 }, (_, n) => [one, two, three][n % 3]!.ledger.credit(account, deposit)),
+      Array.from({ length: 12 }, (_, n) => instances[n % 3]!.ledger.credit(account, deposit)),
     );
     expect(credits.filter(({ credited }) => credited)).toHaveLength(1);
     expect(await one.ledger.credit(account, deposit)).toEqual({ credited: false, balance: 3n });
   });
 
   it("buys the call of its quote once, although another instance credited it first", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
     const call = callOf(account, { payment: paymentOf(deposit) });
-    expect(
-      await two.ledger.findPrior({
-        ...deposit,
-        accountId: account,
-        fingerprint: call.fingerprint,
-        idempotencyKey: undefined,
-      }),
-    ).toBeUndefined();
+    expect(await two.ledger.findPrior(lookupOf(account, deposit))).toBeUndefined();
     expect(await two.ledger.authorize(call)).toEqual({ kind: "started" });
-    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await one.balance(account)).toBe(0n);
     await two.ledger.capture(completed(call));
-    const repeat = await one.ledger.authorize(callOf(account, { payment: paymentOf(deposit) }));
+    const repeat = await one.authorize(account, { payment: paymentOf(deposit) });
     expect(kindOf(repeat)).toEqual({ kind: "replay", run: call.runId });
-    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await one.balance(account)).toBe(0n);
   });
 
   it("buys one call for two credited payments of one quote, without blocking other calls", async () => {
-    const account = await makeAccount(one.pool, 0n);
-    const other = await makeAccount(one.pool, 0n);
+    const account = await one.account();
+    const other = await one.account();
     const first = depositOf();
     const second = depositOf({ quoteId: first.quoteId });
     const neighbour = depositOf();
     await Promise.all([first, second].map((deposit) => one.ledger.credit(account, deposit)));
     await one.ledger.credit(other, neighbour);
     const started = await Promise.all([
-      one.ledger.authorize(callOf(account, { payment: paymentOf(first) })),
-      one.ledger.authorize(callOf(account, { payment: paymentOf(second) })),
-      one.ledger.authorize(callOf(other, { payment: paymentOf(neighbour) })),
+      one.authorize(account, { payment: paymentOf(first) }),
+      one.authorize(account, { payment: paymentOf(second) }),
+      one.authorize(other, { payment: paymentOf(neighbour) }),
     ]);
     expect(started.map(({ kind }) => kind)).toEqual(["started", "quote_paid", "started"]);
   });
 
   it("counts once and buys one call when credited and claimed at once", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     for (let round = 0; round < 20; round++) {
       const deposit = depositOf();
       const started = [one, two, three].map(({ ledger }) =>
@@ -404,31 +326,32 @@ describe("a payment", () => {
       const kinds = (await Promise.all(started)).map(({ kind }) => kind).toSorted();
       await Promise.all(credits);
       expect(kinds).toEqual(["in_progress", "in_progress", "started"]);
-      expect(await one.ledger.balance(account)).toBe(0n);
+      expect(await one.balance(account)).toBe(0n);
     }
   });
 
   it("needs funds when its credit was spent, and buys the call once there are some", async () => {
-    const account = await makeAccount(one.pool, 0n);
+    const account = await one.account();
     const deposit = depositOf();
     await one.ledger.credit(account, deposit);
-    const spent = callOf(account);
-    await one.ledger.authorize(spent);
+    const spent = await one.start(account);
     const paid = () => callOf(account, { payment: paymentOf(deposit) });
     expect(await one.ledger.authorize(paid())).toEqual({ kind: "insufficient", balance: 0n });
     await one.ledger.release(failed(spent));
     expect(await one.ledger.authorize(paid())).toEqual({ kind: "started" });
-    expect(await one.ledger.balance(account)).toBe(0n);
+    expect(await one.balance(account)).toBe(0n);
   });
 
   it("of an unknown account is rejected, and its batch continues", async () => {
-    const account = await makeAccount(one.pool, PRICE);
+    const account = await one.account(PRICE);
     const ghost = `acct_${"0".repeat(31)}9`;
     const [bad, good] = await Promise.allSettled([
-      one.ledger.authorize(callOf(ghost, { payment: paymentOf(depositOf()) })),
-      one.ledger.authorize(callOf(account)),
+      one.authorize(ghost, { payment: paymentOf(depositOf()) }),
+      one.authorize(account),
     ]);
     expect(bad.status).toBe("rejected");
     expect(good).toMatchObject({ status: "fulfilled", value: { kind: "started" } });
   });
 });
+
+it("leaves a ledger that passes the audit", () => expectCleanAudit(one.pool));

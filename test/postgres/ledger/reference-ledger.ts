@@ -4,7 +4,7 @@ import type {
   RunEnd,
   RunEndResult,
 } from "../../../src/app/calls/ledger.ts";
-import type { CallPayment, VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
+import type { CallPayment, VerifiedTransfer } from "../../../src/app/payments/payment-methods.ts";
 import type { AttributedMovement, RecordResult } from "../../../src/app/treasury/treasury-ledger.ts";
 
 interface Claim {

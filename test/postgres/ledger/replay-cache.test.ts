@@ -1,14 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Pool } from "pg";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { CallAuthorization, RunEndResult } from "../../../src/app/calls/ledger.ts";
 import { Leases } from "../../../src/postgres/ledger/leases.ts";
 import { PostgresLedger } from "../../../src/postgres/ledger/ledger.ts";
 import { Notifications } from "../../../src/postgres/database/notifications.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { ReplayCache } from "../../../src/postgres/ledger/replay-cache.ts";
-import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   completed,
@@ -16,16 +13,14 @@ import {
   expectCleanAudit,
   expireLeases,
   fingerprintOf,
-  makeAccount,
   newRunId,
   paymentOf,
   PRICE,
+  silent,
+  openLedger,
 } from "../fixture.ts";
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
-
-let database: TestDatabase;
-let pool: Pool;
+const { database, pool, one } = await openLedger();
 let notifications: Notifications;
 let answers: ReplayCache;
 let ledger: PostgresLedger;
@@ -33,10 +28,6 @@ let now: number;
 /** Number of ledger queries. */
 let asked = 0;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool(database.url, { max: 4, applicationName: "test" });
-});
 beforeEach(async () => {
   const instanceId = randomUUID();
   const own = openPool(database.url, { max: 2, applicationName: `test ${instanceId}` }).on(
@@ -55,17 +46,12 @@ beforeEach(async () => {
     await own.end();
   };
 });
-afterAll(async () => {
-  await expectCleanAudit(pool);
-  await pool.end();
-  await database.drop();
-});
 
 /** A charged call with a key, and its result. */
 async function charged(
   change: Partial<CallAuthorization> = {},
 ): Promise<{ call: CallAuthorization; finished: RunEndResult }> {
-  const call = callOf(await makeAccount(pool, 3n * PRICE), { idempotencyKey: "mine", ...change });
+  const call = callOf(await one.account(3n * PRICE), { idempotencyKey: "mine", ...change });
   expect(await ledger.authorize(call)).toEqual({ kind: "started" });
   return { call, finished: await ledger.capture(completed(call)) };
 }
@@ -110,7 +96,7 @@ it("identifies a call by account, key and parameters", async () => {
     kind: "mismatch",
   });
   expect((await repeat(call, { idempotencyKey: "other" })).started).toEqual({ kind: "started" });
-  const stranger = await makeAccount(pool, 0n);
+  const stranger = await one.account();
   expect((await repeat(call, { accountId: stranger })).started).toEqual({
     kind: "insufficient",
     balance: 0n,
@@ -128,7 +114,7 @@ it("queries the database for a call paid by a transaction, which may be reversed
 it("reflects a refund within a second, on every instance", async () => {
   const { call, finished } = await charged();
   const { receiptId } = receiptIn(finished);
-  await new PostgresRefunds(pool).refund({ receiptId, reason: "test" });
+  await one.refunds.refund({ receiptId, reason: "test" });
   await expect
     .poll(async () => (await repeat(call)).started, { interval: 10 })
     .toMatchObject({ kind: "replay", receipt: { status: "refunded", refunded: PRICE } });
@@ -162,7 +148,7 @@ it("does not cache a result whose charge was refunded before it was stored", asy
   const receipt = receiptIn(finished);
   const late = { ...call, idempotencyKey: "second" };
   const remember = answers.prepare(late, "{}");
-  await new PostgresRefunds(pool).refund({ receiptId: receipt.receiptId, reason: "test" });
+  await one.refunds.refund({ receiptId: receipt.receiptId, reason: "test" });
   await expect.poll(() => answers.find(call), { interval: 10 }).toBeUndefined();
   remember(receipt);
   expect(answers.find(late)).toBeUndefined();
@@ -171,7 +157,7 @@ it("does not cache a result whose charge was refunded before it was stored", asy
 });
 
 it("does not cache a result that was not charged because its run was released", async () => {
-  const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
+  const call = callOf(await one.account(PRICE), { idempotencyKey: "mine" });
   await ledger.authorize(call);
   await expireLeases(pool, call);
   await pool.query("select ledger_sweep(100)");
@@ -180,10 +166,12 @@ it("does not cache a result that was not charged because its run was released", 
 });
 
 it("does not cache long results", async () => {
-  const call = callOf(await makeAccount(pool, PRICE), { idempotencyKey: "mine" });
+  const call = callOf(await one.account(PRICE), { idempotencyKey: "mine" });
   await ledger.authorize(call);
   await ledger.capture({ ...completed(call), result: { answer: "x".repeat(20_000) } });
   const { started, asked: times } = await repeat(call);
   expect(started).toMatchObject({ kind: "replay" });
   expect(times).toBeGreaterThan(0);
 });
+
+it("leaves a ledger that passes the audit", () => expectCleanAudit(pool));

@@ -1,32 +1,16 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { DELETE_EXPIRED } from "../../../src/postgres/ledger/expired-rows.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { openPool } from "../../../src/postgres/database/pool.ts";
-import { Retention, pauseAfter } from "../../../src/postgres/ledger/retention.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { makeAccount, openInstance, type Instance } from "../fixture.ts";
+import { DELETE_EXPIRED, Retention, pauseAfter } from "../../../src/postgres/ledger/retention.ts";
+import { makeAccount, openLedger, silent } from "../fixture.ts";
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
-
-let database: TestDatabase;
-let instance: Instance;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openInstance(database.url);
-});
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
-});
-beforeEach(async () => {
-  await instance.pool.query("truncate idempotency, console_session");
-});
+const { database, pool } = await openLedger();
+beforeEach(() => pool.query("truncate idempotency, console_session"));
 
 /** Expired claims of one account. */
 async function expired(count: number, daysAgo = 0): Promise<void> {
-  const account = await makeAccount(instance.pool, 0n);
-  await instance.pool.query(
+  const account = await makeAccount(pool, 0n);
+  await pool.query(
     `insert into idempotency (account_id, key, fingerprint, state, run_id, result, expires_at)
      select $1, 'key:' || n, sha256(''), 'done', gen_random_uuid(), '{}',
        now() - n * interval '1 second' - $3 * interval '1 day'
@@ -36,7 +20,7 @@ async function expired(count: number, daysAgo = 0): Promise<void> {
 }
 
 async function counted(table: "idempotency" | "console_session"): Promise<number> {
-  const { rows } = await instance.pool.query<{ count: bigint }>(`select count(*) as count from ${table}`);
+  const { rows } = await pool.query<{ count: bigint }>(`select count(*) as count from ${table}`);
   return Number(rows[0]?.count);
 }
 
@@ -45,9 +29,7 @@ describe("expired rows", () => {
     await expired(220);
     const left: number[] = [];
     const rest = async () => void left.push(await counted("idempotency"));
-    expect(
-      await new Retention({ pool: instance.pool, log: silent, pause: rest }).deleteExpired(["claims"]),
-    ).toBe(220);
+    expect(await new Retention({ pool: pool, log: silent, pause: rest }).deleteExpired(["claims"])).toBe(220);
     expect(left).toEqual([120, 20]);
     expect(await counted("idempotency")).toBe(0);
   });
@@ -59,15 +41,15 @@ describe("expired rows", () => {
       await late(1, 1);
       late = async () => {};
     };
-    const removal = new Retention({ pool: instance.pool, log: silent, pause: rest });
+    const removal = new Retention({ pool: pool, log: silent, pause: rest });
     expect(await removal.deleteExpired(["claims"])).toBe(220);
     expect(await removal.deleteExpired(["claims"])).toBe(1);
   });
 
   it("are deleted although another kind has many", async () => {
     await expired(320);
-    const account = await makeAccount(instance.pool, 0n);
-    await instance.pool.query(
+    const account = await makeAccount(pool, 0n);
+    await pool.query(
       `insert into console_session (id, account_id, sha256, address, user_agent, created_at, last_used_at,
           expires_at)
        values ($1, $2, $3, '', '', now(), now(), now() - interval '1 second')`,
@@ -75,7 +57,7 @@ describe("expired rows", () => {
     );
     const left: number[] = [];
     const rest = async () => void left.push(await counted("console_session"));
-    await new Retention({ pool: instance.pool, log: silent, pause: rest }).runOnce();
+    await new Retention({ pool: pool, log: silent, pause: rest }).runOnce();
     expect(left).toEqual([1, 0, 0]);
   });
 
@@ -83,7 +65,7 @@ describe("expired rows", () => {
     await expired(220);
     const resting = Promise.withResolvers<void>();
     const removal = new Retention({
-      ...{ pool: instance.pool, log: silent },
+      ...{ pool: pool, log: silent },
       pause: (_, signal) => {
         resting.resolve();
         return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -121,7 +103,7 @@ describe("pauses of the retention job", () => {
     try {
       await Promise.all([...others, ...others, besides].map((pool) => pool.query("select")));
       for (const statement of Object.values(DELETE_EXPIRED)) {
-        const { rows } = await instance.pool.query<{ instances: bigint }>(statement, ["-infinity", 100]);
+        const { rows } = await pool.query<{ instances: bigint }>(statement, ["-infinity", 100]);
         expect(rows[0]?.instances).toBe(2n);
       }
     } finally {

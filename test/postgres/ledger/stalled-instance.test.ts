@@ -1,34 +1,29 @@
 import { createServer } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
-import { SessionLock } from "../../../src/postgres/ledger/session-lock.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { SessionLock } from "../../../src/postgres/ledger/leases.ts";
+import { listen } from "../../support/servers.ts";
 import {
   callOf,
   completed,
   expectCleanAudit,
   expireLeases,
-  makeAccount,
   openInstance,
   PRICE,
   untilWaiting,
   type Instance,
+  silent,
+  openLedger,
 } from "../fixture.ts";
 
 const LEASE_MS = 15_000;
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
-let database: TestDatabase;
+const { database, one: other } = await openLedger({ leaseMs: LEASE_MS });
 let stalled: Instance;
-let other: Instance;
 let session: SessionLock;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  other = openInstance(database.url, LEASE_MS);
-});
-beforeEach(async () => {
-  stalled = openInstance(database.url, LEASE_MS);
+beforeEach(() => {
+  stalled = openInstance(database.url, { leaseMs: LEASE_MS });
   session = new SessionLock({ url: database.url, instanceId: stalled.instanceId, log: silent });
   session.start();
 });
@@ -36,11 +31,6 @@ afterEach(async () => {
   await session.stop();
   await stalled.close();
   await untilSessions(0);
-});
-afterAll(async () => {
-  await expectCleanAudit(other.pool);
-  await other.close();
-  await database.drop();
 });
 
 async function untilSessions(count: number): Promise<void> {
@@ -52,9 +42,8 @@ async function untilSessions(count: number): Promise<void> {
 /** A run whose lease expired one second ago. */
 async function begin() {
   await untilSessions(1);
-  const account = await makeAccount(other.pool, PRICE);
-  const call = callOf(account);
-  expect(await stalled.ledger.authorize(call)).toEqual({ kind: "started" });
+  const account = await other.account(PRICE);
+  const call = await stalled.start(account);
   await expireLeases(other.pool, call);
   return { account, call };
 }
@@ -64,18 +53,18 @@ describe("a run with an expired lease", () => {
     const { account, call } = await begin();
     expect(await other.sweeper.sweep()).toBe(0);
     expect(await stalled.ledger.capture(completed(call))).toMatchObject({ kind: "captured" });
-    expect(await other.ledger.balance(account)).toBe(0n);
+    expect(await other.balance(account)).toBe(0n);
   });
 
   it("is released four leases later, also while its instance is connected", async () => {
     const { account, call } = await begin();
     const over = "update run set lease_until = now() - $2 * interval '1 millisecond' where id = $1";
-    await other.pool.query(over, [uuidFromId("run", call.runId), 4 * LEASE_MS - 2_000]);
+    await other.pool.query(over, [uuidFromId("run", call.runId), 2 * LEASE_MS]);
     expect(await other.sweeper.sweep()).toBe(0);
     await other.pool.query(over, [uuidFromId("run", call.runId), 4 * LEASE_MS + 100]);
     expect(await other.sweeper.sweep()).toBe(1);
     expect(await stalled.ledger.capture(completed(call))).toEqual({ kind: "lost" });
-    expect(await other.ledger.balance(account)).toBe(PRICE);
+    expect(await other.balance(account)).toBe(PRICE);
   });
 
   it("is released when the session of its instance has ended", async () => {
@@ -83,7 +72,7 @@ describe("a run with an expired lease", () => {
     await session.stop();
     await untilSessions(0);
     expect(await other.sweeper.sweep()).toBe(1);
-    expect(await other.ledger.balance(account)).toBe(PRICE);
+    expect(await other.balance(account)).toBe(PRICE);
   });
 
   it("is never released by its own instance while in use, and at once when given up", async () => {
@@ -94,12 +83,12 @@ describe("a run with an expired lease", () => {
     expect(await stalled.sweeper.sweep()).toBe(0);
     stalled.leases.remove(uuidFromId("run", call.runId));
     expect(await stalled.sweeper.sweep()).toBe(1);
-    expect(await other.ledger.balance(account)).toBe(PRICE);
+    expect(await other.balance(account)).toBe(PRICE);
   });
 });
 
 it("has its lease renewed before it starts, until the start fails", async () => {
-  const [funded, poor] = [await makeAccount(other.pool, PRICE), await makeAccount(other.pool, 0n)];
+  const [funded, poor] = [await other.account(PRICE), await other.account()];
   const [call, refused] = [callOf(funded), callOf(poor)];
   const run = uuidFromId("run", call.runId);
   const holder = await other.pool.connect();
@@ -131,13 +120,12 @@ it("stops although an unreachable server never confirms the lock", async () => {
       socket.write(Buffer.concat([AUTHENTICATED, READY]));
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  const url = `postgres://toolgate:toolgate@127.0.0.1:${port}/toolgate`;
+  const url = `postgres://toolgate:toolgate@127.0.0.1:${await listen(server)}/toolgate`;
   const unanswered = new SessionLock({ url, instanceId: stalled.instanceId, log: silent });
   unanswered.start();
   await asked.promise;
   await expect(unanswered.stop()).resolves.toBeUndefined();
   server.close();
 });
+
+it("leaves a ledger that passes the audit", () => expectCleanAudit(other.pool));

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { UNPAID_PER_HOUR } from "../../../src/app/calls/unpaid-work.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
 import { Notifications } from "../../../src/postgres/database/notifications.ts";
 import { PostgresUnpaidWork } from "../../../src/postgres/ledger/unpaid-work.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
-import { createTestDatabase, servingUrl, type TestDatabase } from "../../support/postgres.ts";
-import { openInstance, type Instance } from "../fixture.ts";
+import { systemClock } from "../../../src/system.ts";
+import { servingUrl, closing } from "../../support/postgres.ts";
+import { openInstance, silent, idOf, openLedger } from "../fixture.ts";
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const MINUTE = 60_000;
-let database: TestDatabase;
-let owner: Instance;
-let one: Counting;
-let two: Counting;
+const { database, pool } = await openLedger();
+const [one, two] = [closing(open()), closing(open())];
 
 interface Counting {
   work: PostgresUnpaidWork;
@@ -37,25 +33,13 @@ function open(): Counting {
   return { work, close };
 }
 
-const newAccount = () => newId("acct", systemClock, systemRandom);
-
 async function add(accountId: string, count: number, charged = 0): Promise<void> {
   await Promise.all(Array.from({ length: count }, () => one.work.add(accountId, "t", charged)));
 }
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  owner = openInstance(database.url);
-  [one, two] = [open(), open()];
-});
-afterAll(async () => {
-  await Promise.all([one.close(), two.close(), owner.close()]);
-  await database.drop();
-});
-
 describe("unpaid work", () => {
   it("refuses the account's calls of the tool beyond the hourly limit on every instance, and no others", async () => {
-    const account = newAccount();
+    const account = idOf("acct");
     await add(account, UNPAID_PER_HOUR - 1);
     expect(one.work.blockedMs(account, "t")).toBe(0);
     await add(account, 1);
@@ -64,12 +48,12 @@ describe("unpaid work", () => {
     await expect.poll(() => two.work.blockedMs(account, "t")).toBeGreaterThan(2 * MINUTE);
     for (const { work } of [one, two]) {
       expect(work.blockedMs(account, "other")).toBe(0);
-      expect(work.blockedMs(newAccount(), "t")).toBe(0);
+      expect(work.blockedMs(idOf("acct"), "t")).toBe(0);
     }
   });
 
   it("is known to an instance that starts later", async () => {
-    const account = newAccount();
+    const account = idOf("acct");
     await add(account, UNPAID_PER_HOUR);
     const late = open();
     await expect.poll(() => late.work.blockedMs(account, "t")).toBeGreaterThan(2 * MINUTE);
@@ -77,7 +61,7 @@ describe("unpaid work", () => {
   });
 
   it("is paid off over time: work beyond the limit refuses for as long, at most about an hour", async () => {
-    const account = newAccount();
+    const account = idOf("acct");
     await add(account, UNPAID_PER_HOUR + 9);
     expect(one.work.blockedMs(account, "t")).toBeGreaterThan(29 * MINUTE);
     expect(one.work.blockedMs(account, "t")).toBeLessThanOrEqual(30 * MINUTE);
@@ -87,7 +71,7 @@ describe("unpaid work", () => {
   });
 
   it("allows one more per twenty charged calls, without accumulating credit", async () => {
-    const account = newAccount();
+    const account = idOf("acct");
     await add(account, 2 * UNPAID_PER_HOUR, 20);
     expect(one.work.blockedMs(account, "t"), "two of a hundred fail").toBe(0);
     await add(account, 1, 1_000_000_000);
@@ -98,11 +82,11 @@ describe("unpaid work", () => {
   });
 
   it("leaves no row once it is paid off", async () => {
-    const account = newAccount();
+    const account = idOf("acct");
     await add(account, 1);
-    await owner.pool.query("update unpaid_work set free_at = now() - interval '1 second'");
+    await pool.query("update unpaid_work set free_at = now() - interval '1 second'");
     await add(account, 1);
-    const { rows } = await owner.pool.query<{ count: bigint }>("select count(*) from unpaid_work");
+    const { rows } = await pool.query<{ count: bigint }>("select count(*) from unpaid_work");
     expect(rows[0]?.count).toBeLessThanOrEqual(1n);
   });
 });

@@ -1,28 +1,31 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Pool } from "pg";
-import { auditAndSeal } from "../../../src/postgres/operations/audit-database.ts";
-import { auditSince, sinceSealText, wholeText } from "../../../src/postgres/operations/audit.ts";
+import {
+  auditAndSeal,
+  auditSince,
+  sinceSealText,
+  wholeText,
+} from "../../../src/postgres/operations/audit.ts";
 import { lastSeal } from "../../../src/postgres/operations/seals.ts";
 import { CHECKS } from "../../../src/postgres/operations/audit-checks.ts";
-import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
+import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { PostgresDeposits } from "../../../src/postgres/deposits/deposits.ts";
 import { PostgresRelays } from "../../../src/postgres/payments/relays.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   chargeOf,
   completed,
   depositOf,
-  failed,
-  makeAccount,
-  makeKey,
   paymentOf,
   PRICE,
+  inTransaction,
+  type Instance,
+  idOf,
+  openLedger,
 } from "../fixture.ts";
-import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
 
 /** For each check, a violation that only a superuser can create. */
 const PLANTS: Record<string, string> = {
@@ -98,56 +101,47 @@ const ARCHIVED = `
   )
   insert into archive_use (month, account_id, runs, receipts, charged) select month, $1, 1, 0, 0 from month`;
 
-let database: TestDatabase;
-let instance: Treasurer;
+const { database, one } = await openLedger();
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openTreasurer(database.url);
-  const account = await makeAccount(instance.pool, 10n * PRICE);
-  const gone = uuidOf("acct", await makeAccount(instance.pool, PRICE));
-  await instance.pool.query("select account_freeze($1, true)", [gone]);
-  await instance.pool.query("select account_depart($1, $2, 3)", [gone, randomUUID()]);
-  await instance.pool.query(ARCHIVED, [gone]);
-  await sealAll(instance.pool);
+  const account = await one.account(10n * PRICE);
+  const gone = uuidOf("acct", await one.account(PRICE));
+  await one.pool.query("select account_freeze($1, true)", [gone]);
+  await one.pool.query("select account_depart($1, $2, 3)", [gone, randomUUID()]);
+  await one.pool.query(ARCHIVED, [gone]);
+  await sealAll(one.pool);
   const calls = [
-    callOf(account, { ...(await makeKey(instance.pool, account)), payment: paymentOf(depositOf()) }),
+    callOf(account, { ...(await one.key(account)), payment: paymentOf(depositOf()) }),
     callOf(account, { payment: paymentOf(depositOf()), idempotencyKey: "paid" }),
     callOf(account, { idempotencyKey: "key" }),
     callOf(account),
   ];
-  calls.push(callOf(account, await makeKey(instance.pool, account, { perDay: PRICE })));
+  calls.push(callOf(account, await one.key(account, { perDay: PRICE })));
   const receiptIds: string[] = [];
   for (const call of calls) {
-    await instance.ledger.authorize(call);
-    receiptIds.push(await chargeOf(instance.ledger, completed(call)));
+    await one.ledger.authorize(call);
+    receiptIds.push(await chargeOf(one.ledger, completed(call)));
   }
-  const lost = callOf(account, { idempotencyKey: "lost" });
-  await instance.ledger.authorize(lost);
-  await instance.ledger.release(failed(lost));
-  await instance.ledger.authorize(callOf(account, { idempotencyKey: "running" }));
+  await one.fail(account, { idempotencyKey: "lost" });
+  await one.authorize(account, { idempotencyKey: "running" });
   const vanished = depositOf();
-  for (const deposit of [vanished, depositOf()]) await instance.ledger.credit(account, deposit);
-  await instance.books.reverse(vanished);
-  const token = await watchedAccount(instance, 3n);
+  for (const deposit of [vanished, depositOf()]) await one.ledger.credit(account, deposit);
+  await one.treasury.reverse(vanished);
+  const token = await watchedAccount(one, 3n);
   const nobodys = [movementOf(), movementOf(), movementOf({ change: -5n })];
-  for (const movement of nobodys) await instance.books.record(token, movement);
-  const quoteId = await begunDeposit(instance, account);
-  await instance.books.record(token, movementOf({ attribution: { accountId: account, quoteId } }));
+  for (const movement of nobodys) await one.treasury.record(token, movement);
+  const quoteId = await begunDeposit(one, account);
+  await one.treasury.record(token, movementOf({ attribution: { accountId: account, quoteId } }));
   // The watch is in a partly reported slot: a payment of it has no movement yet.
-  await instance.books.advanceWatch(token, 2n);
-  await instance.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
-  await payRelayed(instance, account);
-  await instance.suspense.assign({
+  await one.treasury.advanceWatch(token, 2n);
+  await one.ledger.credit(account, depositOf({ slot: 2n, finalized: true }));
+  await payRelayed(one, account);
+  await one.suspense.assign({
     txSignature: nobodys[0]!.txSignature,
     to: { accountId: account },
     reason: "his",
   });
-  await instance.refunds.refund({ receiptId: receiptIds[0]!, reason: "wrong" });
-});
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
+  await one.refunds.refund({ receiptId: receiptIds[0]!, reason: "wrong" });
 });
 
 /** Dates all entries back, so that a seal covers them. */
@@ -160,8 +154,8 @@ async function sealAll(pool: Pool): Promise<void> {
 }
 
 /** A pending deposit. */
-async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<string> {
-  const [depositId, createdAt] = [newId("dep", systemClock, systemRandom), new Date()];
+async function begunDeposit({ pool }: Instance, accountId: string): Promise<string> {
+  const [depositId, createdAt] = [idOf("dep"), new Date()];
   const deposit = {
     depositId,
     accountId,
@@ -174,13 +168,13 @@ async function begunDeposit({ pool }: Treasurer, accountId: string): Promise<str
 }
 
 /** A relayed payment. */
-async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promise<void> {
+async function payRelayed({ pool, ledger }: Instance, accountId: string): Promise<void> {
   const relayed = depositOf({ slot: 2n });
   const claim = {
     messageHash: randomBytes(32),
     quoteId: relayed.quoteId,
     accountId,
-    keyId: newId("key", systemClock, systemRandom),
+    keyId: idOf("key"),
     txSignature: relayed.reference,
     signedTransaction: randomBytes(100),
     feeLamports: 10_000n,
@@ -196,7 +190,7 @@ async function payRelayed({ pool, ledger }: Treasurer, accountId: string): Promi
 
 describe.each([{ whole: true }, { whole: false }])("ledger audit %o", (scope) => {
   it("finds no violation in a ledger written by the ledger functions, and examines rows in every check", async () => {
-    const { findings } = await auditSince(instance.pool, scope);
+    const { findings } = await auditSince(one.pool, scope);
     const names = CHECKS.filter(({ wholeOnly }) => scope.whole || !wholeOnly).map(({ name }) => name);
     expect(findings.map(({ name }) => name)).toEqual(names);
     for (const line of findings) {
@@ -223,19 +217,14 @@ describe("append-only tables", () => {
       `drop trigger append_only on transfer; create trigger append_only before delete
         on transfer for each statement execute function refuse_change()`,
     ]) {
-      const client = await instance.pool.connect();
-      try {
-        await client.query("begin");
+      await inTransaction(one.pool, async (client) => {
         await client.query(change);
         const { rows } = await client.query<{ wrong: boolean }>(sql);
         expect(
           rows.filter(({ wrong }) => wrong),
           change,
         ).toHaveLength(1);
-      } finally {
-        await client.query("rollback");
-        client.release();
-      }
+      });
     }
   });
 });
@@ -243,9 +232,7 @@ describe("append-only tables", () => {
 describe.each([{ whole: true }, { whole: false }])("the audit %o finds a planted violation of", (scope) => {
   for (const check of CHECKS.filter(({ wholeOnly }) => scope.whole || !wholeOnly)) {
     it(check.name, async () => {
-      const client = await instance.pool.connect();
-      try {
-        await client.query("begin");
+      await inTransaction(one.pool, async (client) => {
         // Constraints are dropped, so that the check is tested alone.
         await client.query(UNGUARD);
         await client.query(PLANTS[check.name] ?? "");
@@ -255,10 +242,7 @@ describe.each([{ whole: true }, { whole: false }])("the audit %o finds a planted
           : [sinceSealText([check]), [seal?.upTo, seal?.firstRun]];
         const { rows } = await client.query<{ violations: bigint }>(text, values);
         expect(rows[0]?.violations).toBeGreaterThan(0n);
-      } finally {
-        await client.query("rollback");
-        client.release();
-      }
+      });
     });
   }
 });

@@ -1,17 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PostgresHealth } from "../../../src/postgres/operations/health.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { openCuttingProxy, type CuttingProxy } from "../database/cutting-proxy.ts";
-import { openInstance, type Instance } from "../fixture.ts";
+import { openLedger } from "../fixture.ts";
 
-let database: TestDatabase;
+const { database, pool: watcher } = await openLedger();
 let proxy: CuttingProxy;
-let watcher: Instance;
 let health: PostgresHealth;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  watcher = openInstance(database.url);
-});
 beforeEach(async () => {
   proxy = await openCuttingProxy(database.url);
   health = new PostgresHealth(proxy.url);
@@ -20,16 +14,12 @@ afterEach(async () => {
   await proxy.close();
   await health.close();
 });
-afterAll(async () => {
-  await watcher.close();
-  await database.drop();
-});
 
 const check = () => health.check(new AbortController().signal);
-const outdated = () => new Promise((resolve) => setTimeout(resolve, 600));
+const state = () => health.state(new AbortController().signal);
 
 async function connections(): Promise<number> {
-  const { rows } = await watcher.pool.query<{ count: bigint }>(
+  const { rows } = await watcher.query<{ count: bigint }>(
     `select count(*) from pg_stat_activity where application_name = 'toolgate health'
       and datname = current_database()`,
   );
@@ -38,7 +28,10 @@ async function connections(): Promise<number> {
 
 describe("database health", () => {
   it("shares one query and one connection between concurrent checks", async () => {
-    expect(new Set(await Promise.all(Array.from({ length: 2_000 }, check)))).toEqual(new Set([true]));
+    // On a busy machine, the first query may take longer than a check waits.
+    await expect
+      .poll(async () => new Set(await Promise.all(Array.from({ length: 2_000 }, check))))
+      .toEqual(new Set([true]));
     expect(await connections()).toBe(1);
   });
 
@@ -51,17 +44,14 @@ describe("database health", () => {
   it("reports an unresponsive database as unhealthy, also without a deadline", async () => {
     expect(await check()).toBe(true);
     proxy.freeze();
-    await outdated();
-    expect(await check()).toBe(false);
+    await expect.poll(check).toBe(false);
   });
 
   it("recovers after a lost connection", async () => {
     expect(await check()).toBe(true);
-    await outdated();
     proxy.cutNextAnswer();
-    expect(await check()).toBe(false);
-    await outdated();
-    expect(await check()).toBe(true);
+    await expect.poll(check).toBe(false);
+    await expect.poll(check).toBe(true);
   });
 
   it("is unhealthy while the database accepts no writes, as a standby does", async () => {
@@ -75,19 +65,17 @@ describe("database health", () => {
   });
 
   it("is unhealthy until the database has the schema's migrations", async () => {
-    const { rows } = await watcher.pool.query(
+    const { rows } = await watcher.query(
       "delete from schema_file where name like 'migrations/%' returning *",
     );
     const applied = rows as { name: string; checksum: string }[];
-    expect(await health.state(new AbortController().signal)).toBe("old schema");
-    await outdated();
-    await watcher.pool.query("alter table schema_file rename to schema_file_away");
-    expect(await health.state(new AbortController().signal)).toBe("old schema");
-    await outdated();
-    await watcher.pool.query("alter table schema_file_away rename to schema_file");
+    await expect.poll(state).toBe("old schema");
+    await watcher.query("alter table schema_file rename to schema_file_away");
+    await expect.poll(state).toBe("old schema");
+    await watcher.query("alter table schema_file_away rename to schema_file");
     for (const { name, checksum } of applied) {
-      await watcher.pool.query("insert into schema_file (name, checksum) values ($1, $2)", [name, checksum]);
+      await watcher.query("insert into schema_file (name, checksum) values ($1, $2)", [name, checksum]);
     }
-    expect(await health.state(new AbortController().signal)).toBe("ok");
+    await expect.poll(state).toBe("ok");
   });
 });

@@ -1,14 +1,10 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { MOVE_CHECKS } from "../../../src/postgres/accounts/move-checks.ts";
-import { CHECKS } from "../../../src/postgres/operations/audit-checks.ts";
-import { audit, sinceSealText } from "../../../src/postgres/operations/audit.ts";
-import { auditDatabase } from "../../../src/postgres/operations/audit-database.ts";
-import { SEAL_CHECKS } from "../../../src/postgres/operations/seal-checks.ts";
-import { lastSeal } from "../../../src/postgres/operations/seals.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { openInstance, type Instance } from "../fixture.ts";
+import { CHECKS, MOVE_CHECKS } from "../../../src/postgres/operations/audit-checks.ts";
+import { audit, auditDatabase, sinceSealText } from "../../../src/postgres/operations/audit.ts";
+import { SEAL_CHECKS, lastSeal } from "../../../src/postgres/operations/seals.ts";
+import { inTransaction, openLedger } from "../fixture.ts";
 import { fillLedger, sealMonths } from "../large-ledger.ts";
 
 /** Rows of the ledger, about. */
@@ -23,22 +19,12 @@ const planNode = z.object({
 });
 const explained = z.array(z.object({ "QUERY PLAN": z.tuple([z.object({ Plan: planNode })]) }));
 
-let database: TestDatabase;
-let instance: Instance;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openInstance(database.url);
-  await fillLedger(database.url, TRANSFERS);
-});
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
-});
+const { database, pool } = await openLedger();
+await fillLedger(database.url, TRANSFERS);
 
 describe("audit of a large ledger without statistics", () => {
   it("checks the whole ledger and ends", async () => {
-    const lines = await audit(instance.pool);
+    const lines = await audit(pool);
     for (const line of lines) {
       expect(line, line.name).toMatchObject({ violations: 0n });
       if (![...SEAL_CHECKS, ...MOVE_CHECKS].some(({ name }) => name === line.name))
@@ -51,20 +37,20 @@ describe("audit of a large ledger without statistics", () => {
 
   it("stops in the database when cancelled, and waits only briefly for a lock", async () => {
     // No own timeout, so that nothing else ends it.
-    const pool = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
+    const cancelled = new pg.Pool({ connectionString: database.url, application_name: "cancelled" });
     // The cancelled connection may still be closing when the database is dropped.
-    pool.on("connect", (client) => client.on("error", () => {}));
+    cancelled.on("connect", (client) => client.on("error", () => {}));
     const locker = new pg.Client({ connectionString: database.url });
     await locker.connect();
     await locker.query("begin; lock table transfer in access exclusive mode");
     const underWay = async () => {
       const text =
         "select from pg_stat_activity where application_name = 'cancelled' and wait_event_type = 'Lock'";
-      return (await instance.pool.query(text)).rowCount;
+      return (await pool.query(text)).rowCount;
     };
     const reason = new Error("caller gone");
     const caller = new AbortController();
-    const called = audit(pool, caller.signal).catch((error: unknown) => error);
+    const called = audit(cancelled, caller.signal).catch((error: unknown) => error);
     await expect.poll(underWay).toBe(1);
     caller.abort(reason);
     await expect.poll(underWay).toBe(0);
@@ -73,31 +59,25 @@ describe("audit of a large ledger without statistics", () => {
       code: "UNAVAILABLE",
     });
     await locker.end();
-    await pool.end();
+    await cancelled.end();
 
-    expect(await audit(instance.pool, AbortSignal.abort(reason)).catch((error: unknown) => error)).toBe(
-      reason,
-    );
+    expect(await audit(pool, AbortSignal.abort(reason)).catch((error: unknown) => error)).toBe(reason);
   });
 });
 
 describe("audit since the last seal of a large ledger", () => {
   // Hash tables are made for as many rows: for billions, they take minutes however few come.
   it("is not planned for more rows than the ledger has", async () => {
-    await instance.pool.query("analyze");
+    await pool.query("analyze");
     await sealMonths(database.url);
-    const client = await instance.pool.connect();
-    try {
+    await inTransaction(pool, async (client) => {
       const seal = await lastSeal(client);
-      await client.query("begin; set local enable_nestloop = off; set local enable_seqscan = off");
+      await client.query("set local enable_nestloop = off; set local enable_seqscan = off");
       const text = `explain (format json) ${sinceSealText(CHECKS)}`;
       const { rows } = await client.query(text, [seal?.upTo, seal?.firstRun]);
       const [plan] = explained.parse(rows);
       expect(mostRows(plan?.["QUERY PLAN"][0].Plan)).toBeLessThan(TRANSFERS);
-    } finally {
-      await client.query("rollback");
-      client.release();
-    }
+    });
   });
 });
 

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newId } from "../../../src/domain/core/ids.ts";
+import { describe, expect, it } from "vitest";
 import { accountsPage } from "../../../src/postgres/accounts/account-search.ts";
 import {
   CALLS_BY_MINUTE,
@@ -10,10 +9,9 @@ import {
 } from "../../../src/postgres/operations/operations.ts";
 import { ACTIONS, PostgresOperatorActions } from "../../../src/postgres/operations/operator-actions.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
-import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
+import { PostgresRefunds } from "../../../src/postgres/treasury/suspense.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { BEFORE_ALL_ENTRIES } from "../../../src/postgres/database/entry-ids.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { datingOfEntries } from "../dated-entries.ts";
 import {
   callOf,
@@ -23,54 +21,42 @@ import {
   expectCleanAudit,
   failed,
   makeAccount,
-  openInstance,
   paymentOf,
   PRICE,
-  type Instance,
+  openLedger,
+  idOf,
+  nextMillisecond,
 } from "../fixture.ts";
 
 /** Operator figures from the database. */
 
-let database: TestDatabase;
-let instance: Instance;
-let operations: PostgresOperations;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  instance = openInstance(database.url);
-  operations = new PostgresOperations(instance.pool, systemClock);
-});
-afterAll(async () => {
-  await instance.close();
-  await database.drop();
-});
+const { database, pool, one } = await openLedger();
+const operations = new PostgresOperations(pool, systemClock);
 
 const MINUTE_MS = 60_000;
 
 async function buy(accountId: string) {
-  const call = callOf(accountId);
-  await instance.ledger.authorize(call);
-  return chargeOf(instance.ledger, completed(call));
+  const call = await one.start(accountId);
+  return chargeOf(one.ledger, completed(call));
 }
 
 describe("operator figures", () => {
   it("return revenue less refunds, liabilities and active runs", async () => {
     expect(await operations.revenue()).toBe(0n);
     expect(await operations.figures()).toEqual({ activeRuns: 0, liabilities: 0n });
-    const accountId = await makeAccount(instance.pool, 10n * PRICE);
+    const accountId = await makeAccount(pool, 10n * PRICE);
     const receipts = [await buy(accountId), await buy(accountId), await buy(accountId)];
-    const running = callOf(accountId);
-    await instance.ledger.authorize(running);
+    const running = await one.start(accountId);
     expect(await operations.figures()).toEqual({ activeRuns: 1, liabilities: 7n * PRICE });
-    await new PostgresRefunds(instance.pool).refund({ receiptId: receipts[0] ?? "", reason: "bad" });
+    await new PostgresRefunds(pool).refund({ receiptId: receipts[0] ?? "", reason: "bad" });
     expect(await operations.revenue()).toBe(2n * PRICE);
     expect(await operations.figures()).toEqual({ activeRuns: 1, liabilities: 8n * PRICE });
-    await instance.ledger.release(failed(running));
+    await one.ledger.release(failed(running));
     expect(await operations.figures()).toEqual({ activeRuns: 0, liabilities: 8n * PRICE });
-    await expectCleanAudit(instance.pool);
+    await expectCleanAudit(pool);
   });
 
   it("count each entry once at any mark position, and none that an earlier one may still precede", async () => {
-    const { pool } = instance;
     const mark = async () => (await pool.query("select counted_to, amount from revenue_mark")).rows[0];
     const revenue = await operations.revenue();
     expect(await mark()).toEqual({ counted_to: BEFORE_ALL_ENTRIES, amount: 0n });
@@ -97,7 +83,6 @@ describe("operator figures", () => {
 
 describe("calls per minute", () => {
   it("cover sixty minutes with all their calls", async () => {
-    const { pool } = instance;
     await pool.query("truncate run");
     await pool.query(
       "set session_replication_role = replica; truncate receipt; reset session_replication_role",
@@ -105,7 +90,7 @@ describe("calls per minute", () => {
     const now = Math.floor(systemClock.now() / MINUTE_MS) * MINUTE_MS;
     const add = async (ageMs: number, status: string, debited: bigint) => {
       const at = now - ageMs;
-      const id = newId("run", { now: () => at }, systemRandom).slice(4);
+      const id = idOf("run", at).slice(4);
       await pool.query(
         `insert into run (id, account_id, tool, status, lease_until, price, paid_by, created_at)
          values ($1, $1, 't', $2, now(), 1, 'balance', $3)`,
@@ -146,17 +131,17 @@ describe("calls per minute", () => {
 
 describe("failed payments", () => {
   it("name no account for the relay of a wallet without one", async () => {
-    await instance.pool.query(
+    await pool.query(
       `insert into relay select $1, 'qt_wallet', $2, null, $3, '', 0, 1, 'failed', 'late', now(), now()`,
       [randomBytes(32), "0".repeat(32), randomBytes(64)],
     );
     const { items } = await operations.failedPayments({ limit: 1, cursor: undefined });
     expect(items).toMatchObject([{ kind: "relay", quoteId: "qt_wallet", accountId: undefined }]);
-    await instance.pool.query("delete from relay where quote_id = 'qt_wallet'");
+    await pool.query("delete from relay where quote_id = 'qt_wallet'");
   });
 
   it("list reversed, unused and failed relay payments, newest first", async () => {
-    const { pool, ledger } = instance;
+    const { ledger } = one;
     const accountId = await makeAccount(pool, 0n);
     const credit = async (change = {}) => {
       const deposit = depositOf(change);
@@ -227,7 +212,6 @@ describe("failed payments", () => {
   });
 
   it("have no account while in suspense", async () => {
-    const { pool } = instance;
     const tx = randomBytes(64);
     await pool.query(
       `insert into payment (network, reference, account_id, amount, settled, slot, block_time, finalized,
@@ -251,7 +235,6 @@ describe("a database with a hundred thousand accounts", () => {
   const [ACCOUNTS, ROWS] = [100_000, 20_000];
 
   it("serves every list and search without reading more rows than it returns", async () => {
-    const { pool } = instance;
     await pool.query(
       `insert into account (id, wallet, rate_per_minute, burst)
        select lpad(to_hex(n), 32, '0')::uuid, substr(translate(md5(n::text) || md5((-n)::text), '0', 'z'),
@@ -299,17 +282,26 @@ describe("a database with a hundred thousand accounts", () => {
           on account_id = account.id
        where account.id = lpad(to_hex(50000), 32, '0')::uuid`,
     );
-    const [one] = some;
+    const [account] = some;
     const hex = (uuid = "") => uuid.replaceAll("-", "");
     const queries = [
-      ...["", "acct_", "key_", "key_0", "sk-agent-", "sk-agent-a", one?.prefix ?? "", one?.wallet ?? ""],
       ...[
-        (one?.wallet ?? "").slice(0, 4),
-        (one?.wallet ?? "").slice(0, 1),
-        `acct_${hex(one?.id)}`,
-        `key_${hex(one?.key)}`,
+        "",
+        "acct_",
+        "key_",
+        "key_0",
+        "sk-agent-",
+        "sk-agent-a",
+        account?.prefix ?? "",
+        account?.wallet ?? "",
       ],
-      ...["acct_ffff", "key_ffff", "sk-agent-ZZZZ", "ZZZZ", `acct_${hex(one?.id).slice(0, 28)}`],
+      ...[
+        (account?.wallet ?? "").slice(0, 4),
+        (account?.wallet ?? "").slice(0, 1),
+        `acct_${hex(account?.id)}`,
+        `key_${hex(account?.key)}`,
+      ],
+      ...["acct_ffff", "key_ffff", "sk-agent-ZZZZ", "ZZZZ", `acct_${hex(account?.id).slice(0, 28)}`],
     ];
     for (const query of queries) {
       const page = accountsPage(query, "f".repeat(32), 21);
@@ -322,10 +314,7 @@ describe("a database with a hundred thousand accounts", () => {
     const lists = [
       [ACTIONS, ["f".repeat(32), 21]],
       [FAILED_PAYMENTS, [2n ** 52n - 1n, Buffer.alloc(64, 255), 21]],
-      [
-        CALLS_BY_MINUTE,
-        [newId("run", { now: () => Date.now() - 3_900_000 }, systemRandom).slice(4), new Date()],
-      ],
+      [CALLS_BY_MINUTE, [idOf("run", Date.now() - 3_900_000).slice(4), new Date()]],
     ] as const;
     for (const [text, values] of lists) {
       const { plan, pages } = await read(text, [...values]);
@@ -337,7 +326,7 @@ describe("a database with a hundred thousand accounts", () => {
   it("marks the later of two concurrent actions as a repeat", async () => {
     const apart = openPool(database.url, { max: 1, applicationName: "test" });
     const early = new PostgresOperatorActions(apart, systemClock, systemRandom);
-    const late = new PostgresOperatorActions(instance.pool, systemClock, systemRandom);
+    const late = new PostgresOperatorActions(pool, systemClock, systemRandom);
     const actor = { accountId: undefined, name: "cli:x" };
     const action = {
       actor,
@@ -348,6 +337,7 @@ describe("a database with a hundred thousand accounts", () => {
     };
     await apart.query("begin");
     const first = await early.record(action);
+    await nextMillisecond();
     await late.record(action);
     await apart.query("commit");
     await apart.end();
@@ -356,7 +346,6 @@ describe("a database with a hundred thousand accounts", () => {
   });
 
   it("finds the repeated action along an index", async () => {
-    const { pool } = instance;
     // Identifiers sort by millisecond: each action gets its own.
     let now = Date.now();
     const actions = new PostgresOperatorActions(pool, { now: () => ++now }, systemRandom);

@@ -1,20 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { auditAndSeal } from "../../../src/postgres/operations/audit-database.ts";
-import { auditSince } from "../../../src/postgres/operations/audit.ts";
+import { auditAndSeal, auditSince } from "../../../src/postgres/operations/audit.ts";
 import { addSeal, settledTime } from "../../../src/postgres/operations/seals.ts";
 import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { callOf, chargeOf, completed, depositOf, makeAccount, paymentOf, PRICE } from "../fixture.ts";
-import { movementOf, openTreasurer, watchedAccount, type Treasurer } from "../treasury/treasury-fixture.ts";
+import { chargeOf, completed, depositOf, paymentOf, PRICE, openInstance, type Instance } from "../fixture.ts";
+import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
 
 let database: TestDatabase;
-let instance: Treasurer;
+let instance: Instance;
 let account: string;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  instance = openTreasurer(database.url);
-  account = await makeAccount(instance.pool, 10n * PRICE);
+  instance = openInstance(database.url);
+  account = await instance.account(10n * PRICE);
 });
 afterEach(async () => {
   await instance.close();
@@ -49,8 +48,7 @@ async function violated(whole: boolean): Promise<string[]> {
 }
 
 async function pay(): Promise<void> {
-  const call = callOf(account, { idempotencyKey: `key ${Math.random()}` });
-  await instance.ledger.authorize(call);
+  const call = await instance.start(account, { idempotencyKey: `key ${Math.random()}` });
   await chargeOf(instance.ledger, completed(call));
 }
 
@@ -103,27 +101,25 @@ describe("seals", () => {
     const token = await watchedAccount(instance, 3n);
     const [reversed, suspended, open] = [depositOf(), movementOf(), movementOf()];
     await instance.ledger.credit(account, reversed);
-    const paid = callOf(account, { payment: paymentOf(depositOf()) });
-    await instance.ledger.authorize(paid);
+    const paid = await instance.start(account, { payment: paymentOf(depositOf()) });
     await chargeOf(instance.ledger, completed(paid));
-    for (const movement of [suspended, open]) await instance.books.record(token, movement);
+    for (const movement of [suspended, open]) await instance.treasury.record(token, movement);
     await pay();
-    const running = callOf(account, { idempotencyKey: "running" });
-    await instance.ledger.authorize(running);
+    const running = await instance.start(account, { idempotencyKey: "running" });
     await age(120);
     expect(await seal(90)).toBe(true);
 
-    await instance.books.reverse(reversed);
+    await instance.treasury.reverse(reversed);
     const { txSignature } = suspended;
     await instance.suspense.assign({ txSignature, to: { accountId: account }, reason: "his" });
     await instance.refunds.refund({ receiptId: await firstReceipt(), reason: "wrong" });
     await chargeOf(instance.ledger, completed(running));
-    await instance.books.record(token, movementOf({ change: -5n }));
+    await instance.treasury.record(token, movementOf({ change: -5n }));
     expect([await violated(false), await violated(true)]).toEqual([[], []]);
     await age(60);
     expect(await seal(30)).toBe(true);
     const reinstated = movementOf({ txSignature: reversed.reference, change: reversed.amount });
-    await instance.books.record(token, reinstated);
+    await instance.treasury.record(token, reinstated);
     expect([await violated(false), await violated(true)]).toEqual([[], []]);
   });
 
@@ -209,10 +205,7 @@ describe("after a seal", () => {
   });
 
   it.each([
-    [
-      "a later receipt that was changed by one micro-USD",
-      "update receipt set debited = debited - 1 where LATER",
-    ],
+    ["a later receipt changed by one micro-USD", "update receipt set debited = debited - 1 where LATER"],
     ["a later receipt that was deleted", "delete from receipt where LATER"],
     ["a balance that was changed", "update account set available = available + 1"],
     ["a sum that was changed", "update audit_sum set amount = amount + 1"],
@@ -225,8 +218,7 @@ describe("after a seal", () => {
   });
 
   it("an audit of what changed finds a completed run without a receipt", async () => {
-    const call = callOf(account);
-    await instance.ledger.authorize(call);
+    await instance.start(account);
     await tamper("update run set status = 'completed', ended_at = now() where status = 'active'");
     expect(await violated(false)).toEqual(["balances", "runs_receipted"]);
   });

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type {
   NewRelayClaim,
   RelayLimits,
@@ -9,40 +9,26 @@ import type {
 } from "../../../src/app/payments/gasless/relay-claims.ts";
 import { idFromUuid, uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
 import { PostgresRelays } from "../../../src/postgres/payments/relays.ts";
-import { createTestDatabase, servingUrl, type TestDatabase } from "../../support/postgres.ts";
+import { servingUrl, closing } from "../../support/postgres.ts";
 import {
   callOf,
   completed,
   depositOf,
   expectCleanAudit,
-  makeAccount,
   openInstance,
   paymentOf,
   PRICE,
-  type Instance,
+  openLedger,
 } from "../fixture.ts";
-import { movementOf, openTreasurer, watchedAccount } from "../treasury/treasury-fixture.ts";
+import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
 
 /** Relay claims on three instances, with production grants. */
-let database: TestDatabase;
-let owner: Instance;
-let instances: { instance: Instance; relays: PostgresRelays }[];
-let relays: PostgresRelays;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  owner = openInstance(database.url);
-  instances = Array.from({ length: 3 }, () => {
-    const instance = openInstance(servingUrl(database.url));
-    return { instance, relays: new PostgresRelays(instance.pool) };
-  });
-  relays = new PostgresRelays(instances[0]!.instance.pool);
+const { database, one: owner } = await openLedger();
+const instances = Array.from({ length: 3 }, () => {
+  const instance = closing(openInstance(database.servingUrl));
+  return { instance, relays: new PostgresRelays(instance.pool) };
 });
-afterAll(async () => {
-  await expectCleanAudit(owner.pool);
-  await Promise.all([...instances.map(({ instance }) => instance.close()), owner.close()]);
-  await database.drop();
-});
+const [{ instance: serving, relays }] = instances as [(typeof instances)[number]];
 
 const PLENTY: RelayLimits = {
   dailyLamports: 1_000_000_000_000n,
@@ -318,9 +304,9 @@ describe("the cost of failing payments", () => {
   it("leaves half of the budget to accounts that have paid", async () => {
     await owner.pool.query("delete from relay");
     await owner.pool.query("delete from relay_budget");
-    const customers = [accountOf(), await makeAccount(owner.pool, 0n)];
+    const customers = [accountOf(), await owner.account()];
     await settled(customers[0]!, 1);
-    await instances[0]!.instance.ledger.credit(customers[1]!, depositOf({ amount: 10_000n }));
+    await serving.ledger.credit(customers[1]!, depositOf({ amount: 10_000n }));
     const limits = { ...PLENTY, dailyLamports: (await relays.spentToday()) + 80_000n };
     const strangers = Array.from({ length: 60 }, () => claimOf());
     const kinds = (await claimAtOnce(strangers, limits)).map(kindOf);
@@ -382,7 +368,7 @@ describe("the state of a relay claim", () => {
   });
 
   it("is stored fully or not at all when a connection breaks", async () => {
-    const client = await instances[0]!.instance.pool.connect();
+    const client = await serving.pool.connect();
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     const before = await relays.spentToday();
     await client.query("begin");
@@ -427,7 +413,7 @@ describe("unfinished relay claims", () => {
     ];
     for (const claim of [ended, open]) await age(claim, "31 days");
     await age(recent, "29 days");
-    expect(await instances[0]!.instance.sweeper.deleteExpiredRelays()).toBe(1);
+    expect(await serving.sweeper.deleteExpiredRelays()).toBe(1);
     expect(await Promise.all([ended, recent, open].map(stateOf))).toEqual([
       undefined,
       "confirmed",
@@ -445,9 +431,9 @@ describe("unfinished relay claims", () => {
 
 describe("a payment by a relayed transaction", () => {
   it("is marked gasless whether the proof, the watch or a credit finds it", async () => {
-    const account = await makeAccount(owner.pool, 0n);
+    const account = await owner.account();
     const [proved, watched, credited] = [await claimed(), await claimed(), await claimed()];
-    const treasurer = openTreasurer(servingUrl(database.url));
+    const treasurer = openInstance(servingUrl(database.url));
 
     const call = callOf(account, { payment: paymentOf(depositOf({ reference: proved.txSignature })) });
     const end = completed(call);
@@ -462,9 +448,9 @@ describe("a payment by a relayed transaction", () => {
       txSignature: watched.txSignature,
       attribution: { accountId: account, quoteId: watched.quoteId },
     });
-    expect(await treasurer.books.record(token, movement)).toBe("credited");
+    expect(await treasurer.treasury.record(token, movement)).toBe("credited");
     const stranger = movementOf();
-    await treasurer.books.record(token, stranger);
+    await treasurer.treasury.record(token, stranger);
     const deposit = depositOf({ reference: credited.txSignature, amount: PRICE });
     expect(await treasurer.ledger.credit(account, deposit)).toMatchObject({ credited: true });
 
@@ -485,12 +471,12 @@ describe("a payment by a relayed transaction", () => {
 describe("a relay claim for a quote that is already paid", () => {
   it("is rejected", async () => {
     const [{ instance }] = instances as [(typeof instances)[number]];
-    const accountId = await makeAccount(owner.pool, 0n);
+    const accountId = await owner.account();
     const deposit = depositOf();
-    const call = callOf(accountId, { payment: paymentOf(deposit) });
-    expect(await instance.ledger.authorize(call)).toMatchObject({ kind: "started" });
-    await instance.ledger.capture(completed(call));
+    await instance.buy(accountId, { payment: paymentOf(deposit) });
     const { quoteId, reference: txSignature } = deposit;
     expect(await relays.claim(claimOf({ quoteId }), PLENTY)).toEqual({ kind: "quote_taken", txSignature });
   });
 });
+
+it("leaves a ledger that passes the audit", () => expectCleanAudit(owner.pool));

@@ -1,34 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { AttributedMovement } from "../../../src/app/treasury/treasury-ledger.ts";
-import { PostgresRefunds } from "../../../src/postgres/treasury/refunds.ts";
-import { PostgresSuspense } from "../../../src/postgres/treasury/suspense.ts";
-import { PostgresTreasuryLedger } from "../../../src/postgres/treasury/treasury-ledger.ts";
-import type { VerifiedTransfer } from "../../../src/app/payments/verified-transfer.ts";
-import { openInstance, PRICE, type Instance } from "../fixture.ts";
-
-/** An instance with the treasury ledger. */
-export interface Treasurer extends Instance {
-  books: PostgresTreasuryLedger;
-  suspense: PostgresSuspense;
-  refunds: PostgresRefunds;
-}
-
-export function openTreasurer(url: string): Treasurer {
-  const instance = openInstance(url);
-  const { pool, instanceId } = instance;
-  return {
-    ...instance,
-    books: new PostgresTreasuryLedger({ pool, instanceId }),
-    suspense: new PostgresSuspense(pool),
-    refunds: new PostgresRefunds(pool),
-  };
-}
+import type { VerifiedTransfer } from "../../../src/app/payments/payment-methods.ts";
+import { PRICE, type Instance } from "../fixture.ts";
 
 /** A treasury token account with a started watch. */
-export async function watchedAccount({ books }: Treasurer, amount = 0n): Promise<string> {
+export async function watchedAccount({ treasury }: Instance, amount = 0n): Promise<string> {
   const tokenAccount = base58.encode(randomBytes(32));
-  await books.startWatch(tokenAccount, { amount, slot: 0n });
+  await treasury.startWatch(tokenAccount, { amount, slot: 0n });
   return tokenAccount;
 }
 

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { ACCOUNT_EVENTS, OPERATOR_EVENTS } from "../../../src/domain/webhooks/event-types.ts";
+import { expect, it } from "vitest";
+import { ACCOUNT_EVENTS, OPERATOR_EVENTS } from "../../../src/domain/webhooks/webhook.ts";
 import { OPERATORS } from "../../../src/app/webhooks/webhook-endpoints.ts";
 import { PostgresStatements } from "../../../src/postgres/accounts/statement.ts";
 import { PostgresSessions } from "../../../src/postgres/accounts/sessions.ts";
 import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
-import { PostgresEvents } from "../../../src/postgres/webhooks/events.ts";
+import { PostgresEvents } from "../../../src/postgres/webhooks/index.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   callOf,
   chargeOf,
@@ -14,40 +13,31 @@ import {
   depositOf,
   endRun,
   failed,
-  makeAccount,
   newRunId,
   paymentOf,
   PRICE,
+  openLedger,
+  inTransaction,
 } from "../fixture.ts";
-import {
-  movementOf,
-  movementOfDeposit,
-  openTreasurer,
-  watchedAccount,
-  type Treasurer,
-} from "../treasury/treasury-fixture.ts";
+import { movementOf, movementOfDeposit, watchedAccount } from "../treasury/treasury-fixture.ts";
 import { addEndpoint, eventsOf } from "./webhook-fixture.ts";
+import { randomUUID } from "node:crypto";
 
-let database: TestDatabase;
-let one: Treasurer;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  one = openTreasurer(database.url);
-});
-afterAll(async () => {
-  await one.close();
-  await database.drop();
-});
+const { one } = await openLedger();
 
 /** An account whose endpoint wants every event; those of its making are not listed. */
 async function notifiedAccount(balance: bigint, types: readonly string[] = ACCOUNT_EVENTS) {
-  const account = await makeAccount(one.pool, balance);
+  const account = await one.account(balance);
   await addEndpoint(one.pool, account, types);
   return account;
 }
 
 const events = (account: string) => eventsOf(one.pool, account);
+/** An event of the account. */
+const eventOf = (type: string, account: string, data: object) => ({
+  type,
+  data: { account_id: account, ...data },
+});
 
 async function buy(account: string, price = PRICE) {
   const call = callOf(account, { price });
@@ -75,14 +65,10 @@ it("reports a low balance once, until a credit raises it", async () => {
   const first = await buy(account);
   expect(await events(account)).toEqual([]);
   const second = await buy(account);
-  const low = {
-    type: "balance.low",
-    data: {
-      account_id: account,
-      balance_usdc_microusd: Number(PRICE),
-      low_balance_usdc_microusd: Number(2n * PRICE),
-    },
-  };
+  const low = eventOf("balance.low", account, {
+    balance_usdc_microusd: Number(PRICE),
+    low_balance_usdc_microusd: Number(2n * PRICE),
+  });
   expect(await events(account)).toEqual([low]);
   // A released hold is no credit.
   await endRun(one.ledger, failed(second));
@@ -105,42 +91,23 @@ it("reports no low balance without a threshold, or for one that was low when it 
   expect(await events(account)).toEqual([]);
 });
 
-it("writes nothing of a debit that is rolled back", async () => {
-  const account = await notifiedAccount(PRICE, ["balance.low"]);
-  await setThreshold(account, PRICE);
-  const client = await one.pool.connect();
-  await client.query("begin");
-  await client.query("select ledger_adjust($1, -1, '\\x01', 'test')", [uuidFromId("acct", account)]);
-  await client.query("rollback");
-  client.release();
-  expect(await events(account)).toEqual([]);
-});
-
 it("reports deposits, but no payment that buys its call at once", async () => {
   const tokenAccount = await watchedAccount(one);
   const account = await notifiedAccount(0n);
   const deposit = await credit(account, PRICE);
   const paid = depositOf();
-  await one.ledger.authorize(callOf(account, { runId: newRunId(), payment: paymentOf(paid) }));
+  await one.authorize(account, { runId: newRunId(), payment: paymentOf(paid) });
   const seen = depositOf({ amount: 2n * PRICE });
-  await one.books.record(tokenAccount, movementOfDeposit(seen, account));
+  await one.treasury.record(tokenAccount, movementOfDeposit(seen, account));
   expect(await events(account)).toEqual([
-    {
-      type: "deposit.credited",
-      data: {
-        account_id: account,
-        amount_usdc_microusd: Number(PRICE),
-        tx_signature: deposit.reference,
-      },
-    },
-    {
-      type: "deposit.credited",
-      data: {
-        account_id: account,
-        amount_usdc_microusd: Number(2n * PRICE),
-        tx_signature: seen.reference,
-      },
-    },
+    eventOf("deposit.credited", account, {
+      amount_usdc_microusd: Number(PRICE),
+      tx_signature: deposit.reference,
+    }),
+    eventOf("deposit.credited", account, {
+      amount_usdc_microusd: Number(2n * PRICE),
+      tx_signature: seen.reference,
+    }),
   ]);
 });
 
@@ -151,32 +118,22 @@ it("reports refunds and reversals once", async () => {
   await one.refunds.refund({ receiptId, reason: "wrong answer" });
   await one.refunds.refund({ receiptId, reason: "again" });
   const paid = depositOf({ finalized: false });
-  const call = callOf(account, { payment: paymentOf(paid) });
-  await one.ledger.authorize(call);
-  const paidReceipt = await chargeOf(one.ledger, completed(call));
-  await one.books.reverse(paid);
-  await one.books.reverse(paid);
+  const { receiptId: paidReceipt } = await one.buy(account, { payment: paymentOf(paid) });
+  await one.treasury.reverse(paid);
+  await one.treasury.reverse(paid);
   expect(await events(account)).toEqual([
-    {
-      type: "receipt.refunded",
-      data: {
-        account_id: account,
-        receipt_id: receiptId,
-        run_id: balanceCall.runId,
-        tool: "vram_estimate",
-        refunded_usdc_microusd: Number(PRICE),
-        reason: "wrong answer",
-      },
-    },
-    {
-      type: "payment.reversed",
-      data: {
-        account_id: account,
-        amount_usdc_microusd: Number(PRICE),
-        tx_signature: paid.reference,
-        receipt_ids: [paidReceipt],
-      },
-    },
+    eventOf("receipt.refunded", account, {
+      receipt_id: receiptId,
+      run_id: balanceCall.runId,
+      tool: "vram_estimate",
+      refunded_usdc_microusd: Number(PRICE),
+      reason: "wrong answer",
+    }),
+    eventOf("payment.reversed", account, {
+      amount_usdc_microusd: Number(PRICE),
+      tx_signature: paid.reference,
+      receipt_ids: [paidReceipt],
+    }),
   ]);
 });
 
@@ -185,15 +142,11 @@ it("reports sign-ins", async () => {
   const sessions = new PostgresSessions({ pool: one.pool, clock: systemClock, random: systemRandom });
   const { session } = await sessions.create({ accountId: account, address: "203.0.113.7", userAgent: "x" });
   expect(await events(account)).toEqual([
-    {
-      type: "session.created",
-      data: {
-        account_id: account,
-        session_id: session.sessionId,
-        address: "203.0.113.7",
-        user_agent: "x",
-      },
-    },
+    eventOf("session.created", account, {
+      session_id: session.sessionId,
+      address: "203.0.113.7",
+      user_agent: "x",
+    }),
   ]);
 });
 
@@ -223,7 +176,7 @@ it("reports a transfer in suspense to operators, and its assignment to the accou
   const tokenAccount = await watchedAccount(one);
   const account = await notifiedAccount(0n);
   const movement = movementOf({ memos: "hello", payer: "someone" });
-  await one.books.record(tokenAccount, movement);
+  await one.treasury.record(tokenAccount, movement);
   expect(await events(OPERATORS)).toEqual([
     {
       type: "suspense.received",
@@ -257,4 +210,55 @@ it("reports an audit's violation and a treasury's difference to operators once a
     { type: "audit.violation", data: { invariant: "holds" } },
     { type: "treasury.difference", data: { difference_usdc_microusd: -5 } },
   ]);
+});
+
+const newAccount = () => `acct_${randomUUID().replaceAll("-", "")}`;
+const endpoint = (account: string, types: string[], disabled?: string) =>
+  addEndpoint(one.pool, account, types, disabled);
+const ADD_LOW = "select event_add($1, 'balance.low', '{}')";
+const add = (account: string, type: string, data: object, once?: string) =>
+  one.pool.query("select event_add($1, $2, $3, $4)", [uuidFromId("acct", account), type, data, once]);
+
+it("writes an event once, for each enabled endpoint that wants its type", async () => {
+  const account = newAccount();
+  const wanting = await endpoint(account, ["budget.exhausted", "balance.low"]);
+  await endpoint(account, ["session.created"]);
+  await endpoint(account, ["budget.exhausted"], "");
+  await endpoint(newAccount(), ["budget.exhausted"]);
+  await add(account, "budget.exhausted", { key_id: "key_1" });
+  await add(account, "deposit.credited", {});
+  expect(await events(account)).toEqual([{ type: "budget.exhausted", data: { key_id: "key_1" } }]);
+  const { rows } = await one.pool.query(
+    `select endpoint_id from webhook_delivery join webhook_event event on event.id = event_id
+     where account_id = $1`,
+    [uuidFromId("acct", account)],
+  );
+  expect(rows).toEqual([{ endpoint_id: wanting }]);
+});
+
+it("writes an event with the same once no second time", async () => {
+  const account = newAccount();
+  await endpoint(account, ["key.expiring"]);
+  await add(account, "key.expiring", { days: 7 }, "key 7");
+  await add(account, "key.expiring", { days: 7 }, "key 7");
+  expect(await events(account)).toEqual([{ type: "key.expiring", data: { days: 7 } }]);
+});
+
+it("leaves no event of a transaction that rolled back", async () => {
+  const account = newAccount();
+  await endpoint(account, ["balance.low"]);
+  await inTransaction(one.pool, (client) => client.query(ADD_LOW, [uuidFromId("acct", account)]));
+  expect(await events(account)).toEqual([]);
+});
+
+it("waits for no other transaction", async () => {
+  const account = newAccount();
+  const id = await endpoint(account, ["balance.low"]);
+  await inTransaction(one.pool, async (client) => {
+    await client.query(ADD_LOW, [uuidFromId("acct", account)]);
+    await client.query("select from webhook_endpoint where id = $1 for update", [id]);
+    await add(account, "balance.low", {});
+    await client.query("commit");
+  });
+  expect(await events(account)).toHaveLength(2);
 });

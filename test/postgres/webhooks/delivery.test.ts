@@ -1,108 +1,37 @@
-import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { CONCURRENT_ENDPOINTS, WebhookDeliverer } from "../../../src/app/webhooks/webhook-deliverer.ts";
-import { MAX_ENDPOINTS } from "../../../src/app/webhooks/webhook-endpoints.ts";
-import { ACCOUNT_EVENTS } from "../../../src/domain/webhooks/event-types.ts";
-import { GIVE_UP_MS } from "../../../src/domain/webhooks/retry.ts";
-import { GuardedWebhookSender } from "../../../src/outbound/webhook-sender.ts";
-import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
+import { createServer, type Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CONCURRENT_ENDPOINTS } from "../../../src/app/webhooks/webhook-deliverer.ts";
+import {
+  type ClaimedEndpoint,
+  type FreePlaces,
+  MAX_ENDPOINTS,
+} from "../../../src/app/webhooks/webhook-endpoints.ts";
+import { GIVE_UP_MS } from "../../../src/domain/webhooks/webhook.ts";
 import { PostgresSealingKeyAdmin } from "../../../src/postgres/operations/sealing-key-admin.ts";
-import { PostgresSealingKeys } from "../../../src/postgres/payments/sealing-keys.ts";
-import { Notifications } from "../../../src/postgres/database/notifications.ts";
-import { openWebhooks, type WebhookStores } from "../../../src/postgres/webhooks/index.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
-import { MemoryLog, MemoryMetrics } from "../../app/jobs/fixture.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { systemRandom } from "../../../src/system.ts";
+import { listen } from "../../support/servers.ts";
 import { verified, WebhookReceiver } from "../../support/webhook-receiver.ts";
-import { openInstance, type Instance } from "../fixture.ts";
+import { openInstance } from "../fixture.ts";
+import { newAccount, openDeliveries } from "./delivery-fixture.ts";
 
-let database: TestDatabase;
-let one: Instance;
-let sealingKeys: PostgresSealingKeys;
-let stores: WebhookStores;
+const deliveries = await openDeliveries();
+const { database, pool, sealingKeys, stores, storesOf, delivererOf, deliver, makeDue } = deliveries;
 let receiver: WebhookReceiver;
-const log = new MemoryLog();
-const sender = new GuardedWebhookSender({ network: "any" });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  one = openInstance(database.url);
-  const notifications = new Notifications({ url: database.url, log });
-  const { pool } = one;
-  sealingKeys = await PostgresSealingKeys.open({
-    pool,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    notifications,
-  });
-  stores = storesOf(one);
-});
-afterAll(async () => {
-  await sender.close();
-  await one.close();
-  await database.drop();
-});
 beforeEach(async () => {
   receiver = await WebhookReceiver.open();
 });
 afterEach(async () => {
   receiver.close();
-  await one.pool.query("truncate webhook_endpoint, webhook_event, webhook_delivery, webhook_attempt");
+  await deliveries.empty();
 });
 
-function storesOf({ pool, instanceId }: Instance) {
-  return openWebhooks({ pool, instanceId, sealingKeys, random: systemRandom });
-}
+const endpointAt = (url = receiver.url, owner = newAccount()) => deliveries.endpointAt(url, owner);
 
-function delivererOf(queue = stores.queue, options: { attemptMs?: number; now?: () => number } = {}) {
-  const clock = { now: options.now ?? systemClock.now };
-  const metrics = new MemoryMetrics();
-  return new WebhookDeliverer({
-    queue,
-    sender,
-    clock,
-    random: systemRandom,
-    metrics,
-    log,
-    pollMs: 20,
-    ...options,
-  });
-}
-
-const newAccount = () => `acct_${randomUUID().replaceAll("-", "")}`;
-
-async function endpointAt(url = receiver.url, owner = newAccount()) {
-  const { endpoint, secret } = await stores.endpoints.create({ owner, url, types: ACCOUNT_EVENTS });
-  const add = (type = "balance.low", data = {}) =>
-    one.pool.query("select event_add($1, $2, $3)", [uuidFromId("acct", owner), type, data]);
-  const state = async () =>
-    (await stores.endpoints.list(owner)).find((e) => e.endpointId === endpoint.endpointId);
-  const attempts = async () =>
-    (
-      await stores.endpoints.attempts({
-        owner,
-        endpointId: endpoint.endpointId,
-        limit: 100,
-        cursor: undefined,
-      })
-    )?.items.map(({ status, error }) => ({ status, error }));
-  return { owner, endpointId: endpoint.endpointId, secret, add, state, attempts };
-}
-
-async function listening(onSocket: (socket: Socket) => void): Promise<Server> {
+async function listening(onSocket: (socket: Socket) => void) {
   const server = createServer(onSocket);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return server;
+  return { url: `http://127.0.0.1:${await listen(server)}/`, close: () => server.close() };
 }
-
-/** Runs until nothing is due. */
-const deliver = (deliverer = delivererOf(), signal = new AbortController().signal) => deliverer.run(signal);
-
-/** Makes failed deliveries due. */
-const makeDue = () => one.pool.query("update webhook_endpoint set retry_at = now()");
 
 describe("a delivery", () => {
   it("is signed as the library of Standard Webhooks verifies", async () => {
@@ -135,7 +64,7 @@ describe("a delivery", () => {
     await add();
     await deliver();
     for (const each of [secret, rotated!.secret]) verified(each, receiver.received[0]!);
-    await one.pool.query("update webhook_endpoint set old_until = now()");
+    await pool.query("update webhook_endpoint set old_until = now()");
     await add();
     await makeDue();
     await deliver();
@@ -239,11 +168,10 @@ describe("a receiver", () => {
       socket.end("hello\r\n\r\n");
     });
     const down = await listening(() => {});
-    const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const endpoints = [
-      await endpointAt(urlOf(down)),
-      await endpointAt(urlOf(garbage)),
-      await endpointAt(urlOf(silent)),
+      await endpointAt(down.url),
+      await endpointAt(garbage.url),
+      await endpointAt(silent.url),
     ];
     down.close();
     for (const { add } of endpoints) await add();
@@ -301,15 +229,15 @@ describe("several instances", () => {
     const dead = {
       ...storesOf(two).queue,
       leaseMs: stores.queue.leaseMs,
-      claim: (most: number) => storesOf(two).queue.claim(most),
-      next: (id: string) => storesOf(two).queue.next(id),
+      claim: (places: FreePlaces) => storesOf(two).queue.claim(places),
+      next: (endpoint: ClaimedEndpoint) => storesOf(two).queue.next(endpoint),
       delivered: () => Promise.reject(new Error("died")),
       release: async () => {},
     };
     await expect(deliver(delivererOf({ ...stores.queue, ...dead }))).rejects.toThrow("not delivered");
     await deliver();
     expect(receiver.received).toHaveLength(1);
-    await one.pool.query("update webhook_endpoint set lease_until = now()");
+    await pool.query("update webhook_endpoint set lease_until = now()");
     await deliver();
     expect(receiver.received).toHaveLength(2);
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
@@ -384,21 +312,21 @@ describe("endpoints", () => {
     expect(receiver.types().slice(2)).toEqual(["webhook.test", "session.created"]);
     expect(await attempts()).toHaveLength(4);
     expect(await stores.endpoints.delete(owner, endpointId)).toBe(true);
-    const { rows } = await one.pool.query("select from webhook_delivery");
+    const { rows } = await pool.query("select from webhook_delivery");
     expect(rows).toHaveLength(0);
   });
 
   it("keep their secret sealed, and free an old sealing key", async () => {
     const { secret, add } = await endpointAt();
-    const { rows } = await one.pool.query<{ secret: Buffer }>("select secret from webhook_endpoint");
+    const { rows } = await pool.query<{ secret: Buffer }>("select secret from webhook_endpoint");
     expect(rows[0]?.secret.includes(secret)).toBe(false);
-    const admin = new PostgresSealingKeyAdmin(one.pool, systemRandom);
+    const admin = new PostgresSealingKeyAdmin(pool, systemRandom);
     await admin.rotate({ purpose: "quotes", now: true });
-    await one.pool.query(
+    await pool.query(
       `update sealing_key set active_from = now() - interval '2 days' - interval '1 day' / version`,
     );
     await sealingKeys.reload();
-    const needed = async () => (await admin.list("quotes")).at(-1)?.neededFor;
+    const needed = async () => (await admin.list("quotes")).find(({ version }) => version === 1)?.neededFor;
     expect(await needed()).toContain("seals secrets of 1 webhook endpoint");
     await stores.resealSecrets();
     expect(await needed()).toBeUndefined();
@@ -414,8 +342,8 @@ describe("the backlog", () => {
   it("is overdue only while an endpoint may be tried", async () => {
     const { add } = await endpointAt();
     await add();
-    await one.pool.query("update webhook_delivery set created_at = now() - interval '1 hour'");
-    await one.pool.query("update webhook_endpoint set retry_at = now() - interval '10 minutes'");
+    await pool.query("update webhook_delivery set created_at = now() - interval '1 hour'");
+    await pool.query("update webhook_endpoint set retry_at = now() - interval '10 minutes'");
     const backlog = await stores.backlog();
     expect(backlog).toMatchObject({ pending: 1, failingEndpoints: 0 });
     expect(backlog.overdueMs).toBeGreaterThanOrEqual(600_000);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Pool } from "pg";
 import { uuidFromId } from "../../../src/postgres/database/row-mapping.ts";
-import { type EventRow, pendingEvent } from "../../../src/postgres/webhooks/event-row.ts";
+import { type EventRow, pendingEvent } from "../../../src/postgres/webhooks/webhook-queue.ts";
 
 /** Inserts an endpoint that nothing can be sent to. @returns its UUID */
 export async function addEndpoint(

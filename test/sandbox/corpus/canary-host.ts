@@ -1,10 +1,11 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { ROOT } from "../../tooling/command.ts";
+import { listen as listenOn } from "../../support/servers.ts";
 
 /** A host with bait (files, environment, listeners) that detects when it is reached. */
 export interface CanaryHost {
@@ -75,9 +76,8 @@ async function listen(file: string, hits: string[]): Promise<{ port: number; clo
       socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     });
   const [tcp, local] = [server("by TCP"), server("by a socket in a file")];
-  await once(tcp.listen(0, "127.0.0.1"), "listening");
+  const port = await listenOn(tcp);
   await once(local.listen(file), "listening");
-  const { port } = tcp.address() as AddressInfo;
   const udp = createSocket("udp4", () => hits.push("a datagram"));
   udp.bind(port, "127.0.0.1");
   await once(udp, "listening");
@@ -110,7 +110,6 @@ async function changesOf(dir: string, files: Readonly<Record<string, string>>): 
   return [...added, ...gone, ...changed.flat()];
 }
 
-/** Processes of the machine with this word in their command line. */
 async function processesWith(word: string): Promise<{ pid: number; line: string }[]> {
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const all = pids.map(async (pid) => {

@@ -1,4 +1,4 @@
-import type { Row } from "./case.ts";
+import { row, type Row } from "./case.ts";
 
 /** Attempts that are refused while the code continues. */
 const SUCCEEDS = { ends: ["succeeded"] } as const;
@@ -8,20 +8,14 @@ const HANGS = { ends: ["timeout"], timeoutMs: 700 } as const;
 const BOMB = { ends: ["memory_limit", "failed", "cpu_limit", "timeout"], timeoutMs: 2_000 } as const;
 
 export const JAVASCRIPT: readonly Row[] = [
-  {
-    name: "honest",
-    attacks: "nothing: permitted operations work",
-    ...SUCCEEDS,
+  row("honest", "nothing: permitted operations work", SUCCEEDS, {
     sharp: true,
     says: "1.234,5",
     result: { answers: [1, 4, 9], sum: 14, at: "1970-01-01T00:00:00.000Z" },
-  },
+  }),
 
   // Host files
-  {
-    name: "files-read",
-    attacks: "files, by reading",
-    ...SUCCEEDS,
+  row("files-read", "files, by reading", SUCCEEDS, {
     tries: 14,
     sharp: true,
     bites: [
@@ -32,26 +26,17 @@ export const JAVASCRIPT: readonly Row[] = [
       "fs.existsSync",
       "fetch of a file",
     ],
-  },
-  {
-    name: "files-read-by-detours",
-    attacks: "files, through imports, /proc and odd paths",
-    ...SUCCEEDS,
+  }),
+  row("files-read-by-detours", "files, through imports, /proc and odd paths", SUCCEEDS, {
     tries: 12,
     bites: ["import of JSON", "require of JSON", "a path through /proc/self/root", "a path as bytes"],
-  },
-  {
-    name: "files-read-by-loaders",
-    attacks: "files, through the loaders of Node's modules",
-    ...SUCCEEDS,
+  }),
+  row("files-read-by-loaders", "files, through the loaders of Node's modules", SUCCEEDS, {
     tries: 7,
     sharp: true,
     bites: ["the loader of .mjs", "the loader of .wasm", "the loader of .js", "_compile"],
-  },
-  {
-    name: "files-write",
-    attacks: "files, by writing, linking, renaming, removing",
-    ...SUCCEEDS,
+  }),
+  row("files-write", "files, by writing, linking, renaming, removing", SUCCEEDS, {
     tries: 16,
     sharp: true,
     bites: [
@@ -62,295 +47,177 @@ export const JAVASCRIPT: readonly Row[] = [
       "fs.writeFileSync",
       "process.chdir",
     ],
-  },
-  {
-    name: "files-of-the-kernel",
-    attacks: "/proc, /sys and /dev",
-    ...SUCCEEDS,
+  }),
+  row("files-of-the-kernel", "/proc, /sys and /dev", SUCCEEDS, {
     tries: 18,
     sharp: true,
     bites: ["/proc/self/environ", "/proc/self/mem", "/dev/zero"],
-  },
-  {
-    name: "environment",
-    attacks: "variables, users and names of the host",
-    ...SUCCEEDS,
+  }),
+  row("environment", "variables, users and names of the host", SUCCEEDS, {
     tries: 15,
     sharp: true,
     bites: ["Deno.env.toObject", "process.env.PATH", "Deno.hostname", "Deno.uid"],
-  },
+  }),
 
   // Network
-  {
-    name: "network-tcp",
-    attacks: "TCP to this host and to the metadata of clouds, listeners",
-    ...SUCCEEDS,
+  row("network-tcp", "TCP to this host and to the metadata of clouds, listeners", SUCCEEDS, {
     tries: 12,
     sharp: true,
     bites: ["Deno.listen", "Deno.serve"],
-  },
-  { name: "network-udp", attacks: "UDP and QUIC", ...SUCCEEDS, tries: 2 },
-  {
-    name: "network-udp-by-node",
-    attacks: "UDP through node:dgram",
-    ...FAILS,
-    says: "started",
-    bites: ["sent"],
-  },
-  { name: "network-fetch", attacks: "HTTP, WebSocket, EventSource, WebTransport", ...SUCCEEDS, tries: 13 },
-  {
-    name: "network-node",
-    attacks: "the network through node's modules, DNS",
-    ...SUCCEEDS,
-    tries: 10,
-    sharp: true,
-  },
-  {
-    name: "network-listening-by-node",
-    attacks: "a listener through node:net",
-    ...FAILS,
-    says: "started",
-    bites: [""],
-  },
+  }),
+  row("network-udp", "UDP and QUIC", SUCCEEDS, { tries: 2 }),
+  row("network-udp-by-node", "UDP through node:dgram", FAILS, { says: "started", bites: ["sent"] }),
+  row("network-fetch", "HTTP, WebSocket, EventSource, WebTransport", SUCCEEDS, { tries: 13 }),
+  row("network-node", "the network through node's modules, DNS", SUCCEEDS, { tries: 10, sharp: true }),
+  row("network-listening-by-node", "a listener through node:net", FAILS, { says: "started", bites: [""] }),
 
   // Processes and native code
-  {
-    name: "processes",
-    attacks: "processes",
-    ...SUCCEEDS,
+  row("processes", "processes", SUCCEEDS, {
     tries: 10,
     sharp: true,
     bites: ["Deno.Command", "execSync", "spawnSync"],
-  },
-  { name: "signals-to-others", attacks: "processes of others, by signals", ...SUCCEEDS, tries: 7 },
-  { name: "foreign-functions", attacks: "native code", ...SUCCEEDS, tries: 7, bites: ["Deno.UnsafePointer"] },
-  {
-    name: "sqlite",
-    attacks: "files through SQLite",
-    ...SUCCEEDS,
+  }),
+  row("signals-to-others", "processes of others, by signals", SUCCEEDS, { tries: 7 }),
+  row("foreign-functions", "native code", SUCCEEDS, { tries: 7, bites: ["Deno.UnsafePointer"] }),
+  row("sqlite", "files through SQLite", SUCCEEDS, {
     tries: 11,
     bites: ["a database in a file", "ATTACH", "VACUUM INTO"],
-  },
+  }),
 
   // Foreign code
-  {
-    name: "import-code",
-    attacks: "imports of remote and local code, packages",
-    ...SUCCEEDS,
+  row("import-code", "imports of remote and local code, packages", SUCCEEDS, {
     tries: 13,
     bites: ["import of file://{{dir}}/module.js"],
-  },
-  {
-    name: "import-remote-statically",
-    attacks: "a static import of remote code",
-    ...FAILS,
-    error: "import access",
-  },
-  { name: "import-npm-statically", attacks: "a static import of a package", ...FAILS, error: "npm" },
-  {
-    name: "import-file-statically",
-    attacks: "a static import of a file, before anything runs",
-    ...FAILS,
+  }),
+  row("import-remote-statically", "a static import of remote code", FAILS, { error: "import access" }),
+  row("import-npm-statically", "a static import of a package", FAILS, { error: "npm" }),
+  row("import-file-statically", "a static import of a file, before anything runs", FAILS, {
     error: "read access",
     sharp: true,
     bites: [""],
-  },
-  { name: "import-text-statically", attacks: "a static import of a text", ...FAILS, error: "read access" },
-  {
-    name: "import-file-through-a-module-of-data",
-    attacks: "files through modules made at run time",
-    ...SUCCEEDS,
+  }),
+  row("import-text-statically", "a static import of a text", FAILS, { error: "read access" }),
+  row("import-file-through-a-module-of-data", "files through modules made at run time", SUCCEEDS, {
     tries: 5,
     bites: ["a new function that imports", "eval that imports"],
-  },
+  }),
 
   // The sandbox itself
-  {
-    name: "permissions",
-    attacks: "permissions, by asking for them",
-    ...SUCCEEDS,
+  row("permissions", "permissions, by asking for them", SUCCEEDS, {
     tries: 22,
     sharp: true,
     bites: ["query read", "request run", "read after requests"],
-  },
-  {
-    name: "workers",
-    attacks: "workers that have other permissions",
+  }),
+  row("workers", "workers that have other permissions", {
     ends: ["succeeded", "memory_limit", "failed"],
     timeoutMs: 4_000,
     bites: ["a worker of the web", "a worker of node"],
-  },
-  {
-    name: "workers-with-permissions",
-    attacks: "a worker that is given permissions",
-    ...FAILS,
-    says: "started",
-  },
-  { name: "internals", attacks: "what the runtime keeps for itself", ...SUCCEEDS, tries: 20 },
-  {
-    name: "inspector",
-    attacks: "the debugger, flags of V8",
-    ...SUCCEEDS,
-    tries: 6,
-  },
-  {
-    name: "heap-snapshot",
-    attacks: "files and memory, by a snapshot of the heap",
+  }),
+  row("workers-with-permissions", "a worker that is given permissions", FAILS, { says: "started" }),
+  row("internals", "what the runtime keeps for itself", SUCCEEDS, { tries: 20 }),
+  row("inspector", "the debugger, flags of V8", SUCCEEDS, { tries: 6 }),
+  row("heap-snapshot", "files and memory, by a snapshot of the heap", {
     ends: ["succeeded", "memory_limit"],
     says: "started",
     bites: ["v8.writeHeapSnapshot"],
-  },
-  {
-    name: "worker-source",
-    attacks: "the worker's own source and arguments",
-    ...SUCCEEDS,
+  }),
+  row("worker-source", "the worker's own source and arguments", SUCCEEDS, {
     bites: ["the worker's source, read"],
-  },
-  {
-    name: "descriptors",
-    attacks: "descriptors that were left open",
-    ...SUCCEEDS,
+  }),
+  row("descriptors", "descriptors that were left open", SUCCEEDS, {
     tries: 3,
     result: "honest",
     sharp: true,
-  },
+  }),
 
   // Results and output
-  {
-    name: "forged-frames",
-    attacks: "the host, by forged frames and halves of frames",
-    ...SUCCEEDS,
+  row("forged-frames", "the host, by forged frames and halves of frames", SUCCEEDS, {
     result: "honest",
     sharp: true,
-  },
-  {
-    name: "stolen-frames",
-    attacks: "the nonce, by listening to what the worker calls",
-    ...SUCCEEDS,
+  }),
+  row("stolen-frames", "the nonce, by listening to what the worker calls", SUCCEEDS, {
     says: "listening",
     result: "honest",
     sharp: true,
-  },
-  {
-    name: "pollution-of-prototypes",
-    attacks: "the worker's last words, by prototypes",
-    ...FAILS,
+  }),
+  row("pollution-of-prototypes", "the worker's last words, by prototypes", FAILS, {
     error: "thrown all the same",
     sharp: true,
-  },
-  {
-    name: "pollution-of-promises",
-    attacks: "the worker's last words, by promises",
+  }),
+  row("pollution-of-promises", "the worker's last words, by promises", {
     ends: ["succeeded", "failed", "timeout"],
     timeoutMs: 700,
     says: "said before",
-  },
-  {
-    name: "pollution-of-output",
-    attacks: "the worker's last words, by what writes them",
-    ...SUCCEEDS,
+  }),
+  row("pollution-of-output", "the worker's last words, by what writes them", SUCCEEDS, {
     says: "said before",
     result: "honest",
-  },
-  { name: "pollution-of-the-result", attacks: "the host's prototypes, by names in the result", ...SUCCEEDS },
-  { name: "result-that-hangs", long: true, attacks: "the worker, by a getter that never returns", ...HANGS },
-  {
-    name: "result-that-changes",
-    attacks: "the worker, by a proxy",
-    ...SUCCEEDS,
-    says: "asked",
-    result: { asked: 1 },
-  },
-  {
-    name: "result-that-is-huge",
-    attacks: "the host's memory, by a result",
+  }),
+  row("pollution-of-the-result", "the host's prototypes, by names in the result", SUCCEEDS),
+  row("result-that-hangs", "the worker, by a getter that never returns", HANGS),
+  row("result-that-changes", "the worker, by a proxy", SUCCEEDS, { says: "asked", result: { asked: 1 } }),
+  row("result-that-is-huge", "the host's memory, by a result", {
     ends: ["output_limit", "memory_limit", "failed"],
     timeoutMs: 3_000,
     result: null,
-  },
-  {
-    name: "result-that-is-deep",
-    attacks: "whatever walks through the result",
+  }),
+  row("result-that-is-deep", "whatever walks through the result", {
     ends: ["succeeded", "failed", "output_limit"],
-  },
-  { name: "result-that-throws", attacks: "the worker, by an error that cannot be reported", ...FAILS },
+  }),
+  row("result-that-throws", "the worker, by an error that cannot be reported", FAILS),
 
   // Resource limits
-  { name: "memory-of-the-heap", attacks: "memory, by objects", ...BOMB },
-  { name: "memory-of-buffers", attacks: "memory outside the heap", ...BOMB, sharp: true },
-  {
-    name: "memory-of-buffers-caught",
-    long: true,
-    attacks: "memory, refusals ignored",
+  row("memory-of-the-heap", "memory, by objects", BOMB),
+  row("memory-of-buffers", "memory outside the heap", BOMB, { sharp: true }),
+  row("memory-of-buffers-caught", "memory, refusals ignored", {
     ends: ["memory_limit", "failed", "cpu_limit", "timeout", "succeeded"],
     timeoutMs: 3_000,
-  },
-  { name: "memory-of-webassembly", attacks: "memory of WebAssembly", ...BOMB },
-  { name: "memory-of-shared-buffers", long: true, attacks: "memory that threads share", ...BOMB },
-  { name: "memory-of-strings", long: true, attacks: "memory, by strings", ...BOMB },
-  { name: "memory-of-promises", long: true, attacks: "memory, by timers and promises", ...BOMB },
-  { name: "decompression", long: true, attacks: "memory, by unpacking", ...BOMB },
-  { name: "cpu-of-a-loop", attacks: "time", ...HANGS, says: "started", sharp: true },
-  { name: "cpu-of-microtasks", long: true, attacks: "time, by microtasks", ...HANGS, says: "started" },
-  {
-    name: "cpu-of-a-pattern",
-    long: true,
-    attacks: "time, by a regular expression",
-    ...HANGS,
-    says: "started",
-  },
-  {
-    name: "cpu-of-the-pool",
-    long: true,
-    attacks: "processor time, by the runtime's own threads",
+  }),
+  row("memory-of-webassembly", "memory of WebAssembly", BOMB),
+  row("memory-of-shared-buffers", "memory that threads share", BOMB),
+  row("memory-of-strings", "memory, by strings", BOMB),
+  row("memory-of-promises", "memory, by timers and promises", BOMB),
+  row("decompression", "memory, by unpacking", BOMB),
+  row("cpu-of-a-loop", "time", HANGS, { says: "started", sharp: true }),
+  row("cpu-of-microtasks", "time, by microtasks", HANGS, { says: "started" }),
+  row("cpu-of-a-pattern", "time, by a regular expression", HANGS, { says: "started" }),
+  row("cpu-of-the-pool", "processor time, by the runtime's own threads", {
     ends: ["cpu_limit", "timeout", "memory_limit"],
     timeoutMs: 2_000,
-  },
-  {
-    name: "source-that-is-deep",
-    attacks: "the reader of the source, by nesting",
+  }),
+  row("source-that-is-deep", "the reader of the source, by nesting", {
     ends: ["failed", "memory_limit", "timeout"],
     timeoutMs: 3_000,
     says: "started",
-  },
-  {
-    name: "cpu-of-threads",
-    attacks: "processor time, by threads",
+  }),
+  row("cpu-of-threads", "processor time, by threads", {
     ends: ["cpu_limit", "memory_limit", "failed"],
     timeoutMs: 8_000,
-  },
-  { name: "waits-for-ever", attacks: "time, asleep", ...HANGS, says: "started", sharp: true },
-  { name: "waits-with-timers", long: true, attacks: "time, by timers", ...HANGS, says: "started" },
-  { name: "waits-at-the-exit", long: true, attacks: "time, at the exit", ...HANGS, says: "started" },
-  { name: "signals-handled", attacks: "its end, by handlers of signals", ...HANGS, says: "started" },
-  { name: "signals-to-itself", attacks: "its end, by stopping itself", ...HANGS, says: "started" },
-  { name: "aborts", attacks: "the worker, by abort()", ...FAILS, says: "started" },
-  { name: "exits-oddly", attacks: "the worker's exit code", ...FAILS, says: "started" },
-  {
-    name: "output-without-end",
-    attacks: "the host's memory, by output",
+  }),
+  row("waits-for-ever", "time, asleep", HANGS, { says: "started", sharp: true }),
+  row("waits-with-timers", "time, by timers", HANGS, { says: "started" }),
+  row("waits-at-the-exit", "time, at the exit", HANGS, { says: "started" }),
+  row("signals-handled", "its end, by handlers of signals", HANGS, { says: "started" }),
+  row("signals-to-itself", "its end, by stopping itself", HANGS, { says: "started" }),
+  row("aborts", "the worker, by abort()", FAILS, { says: "started" }),
+  row("exits-oddly", "the worker's exit code", FAILS, { says: "started" }),
+  row("output-without-end", "the host's memory, by output", {
     ends: ["output_limit"],
     timeoutMs: 6_000,
     says: "line 0",
     sharp: true,
-  },
-  {
-    name: "complaints-without-end",
-    attacks: "the host's memory, by complaints",
+  }),
+  row("complaints-without-end", "the host's memory, by complaints", {
     ends: ["output_limit"],
     timeoutMs: 6_000,
-  },
-  {
-    name: "output-of-single-bytes",
-    attacks: "the host's time, by single bytes that may begin a frame",
+  }),
+  row("output-of-single-bytes", "the host's time, by single bytes that may begin a frame", {
     ends: ["output_limit", "timeout"],
     timeoutMs: 3_000,
-  },
-  {
-    name: "output-closed",
-    attacks: "the worker's last words, by closing what they go to",
+  }),
+  row("output-closed", "the worker's last words, by closing what they go to", {
     ends: ["succeeded", "failed"],
     says: "before",
-  },
-  { name: "recursion", attacks: "the stack", ...FAILS, error: "RangeError" },
+  }),
+  row("recursion", "the stack", FAILS, { error: "RangeError" }),
 ];

@@ -2,7 +2,6 @@ import type { SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import type { Case } from "./case.ts";
 import type { CanaryHost } from "./canary-host.ts";
 
-/** Output limit, bytes. */
 export interface Caps {
   readonly outputBytes: number;
 }
@@ -39,12 +38,10 @@ export function judge(one: Case, outcome: SandboxOutcome, host: CanaryHost, caps
 /** Time limit for code that ends on its own on a busy machine, ms. */
 export const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** Lines of successful attempts. */
 export function escapesIn(text: string): string[] {
   return text.split("\n").filter((line) => line.startsWith("ESCAPED"));
 }
 
-/** Number of reported attempts. */
 function triesIn(text: string): number {
   return text.split("\n").filter((line) => /^tried |^\S+ ?\?? ?tried /.test(line)).length;
 }

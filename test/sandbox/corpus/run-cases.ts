@@ -21,7 +21,6 @@ export async function programOf(
   return `${await preludeOf("python")}\nfrom pyodide.code import eval_code_async\nprelude = {"attempt": attempt}\n${parts.join("\n")}\n`;
 }
 
-/** Output of one snippet. */
 export function shareOf(one: Case, outcome: SandboxOutcome): SandboxOutcome {
   const parts = outcome.stdout.split(new RegExp(`^${HEADING}`, "m"));
   const own = parts.find((part) => part.startsWith(`${one.name}\n`)) ?? "";

@@ -82,7 +82,6 @@ function secretProblems(secret: V1Secret): string[] {
   return bytes > MAX_SECRET_BYTES ? ["data: Too long: may not be more than 1048576 bytes"] : [];
 }
 
-/** Violations of the "restricted" Pod Security Standard. */
 export function restrictedProblems(spec: V1PodSpec): string[] {
   const host = spec.hostNetwork === true || spec.hostPID === true || spec.hostIPC === true;
   const allowed = ["name", "secret", "configMap", "emptyDir", "projected", "downwardAPI"];

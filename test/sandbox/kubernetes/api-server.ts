@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { refusalOf } from "./admission.ts";
 import { type KubeObject, ObjectStore } from "./object-store.ts";
+import { listen } from "../../support/servers.ts";
 
 /** The only valid token. */
 export const TOKEN = "the-gateway-s-own-token";
@@ -22,12 +22,10 @@ interface Asked {
   readonly name: string;
 }
 
-/** Injected failure. "drop" processes the request and cuts the connection. */
 export type Fault =
   | "drop"
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: object };
 
-/** Source of pod logs. */
 export interface LogSource {
   /** undefined: the container is waiting. */
   log(pod: string): AsyncIterable<Buffer> | undefined;
@@ -76,11 +74,8 @@ export class FakeApiServer {
   });
 
   async listen(): Promise<number> {
-    await new Promise<void>((resolve) => {
-      this.#server.listen(0, "127.0.0.1", resolve);
-    });
     this.#bookmarks = setInterval(() => this.#bookmark(), 100);
-    return (this.#server.address() as AddressInfo).port;
+    return listen(this.#server);
   }
 
   async close(): Promise<void> {
@@ -96,7 +91,6 @@ export class FakeApiServer {
     for (let time = 0; time < times; time += 1) this.#faults.push({ match, fault });
   }
 
-  /** Breaks all watches. */
   cutWatches(): void {
     for (const watch of this.#watches) watch.destroy();
   }
@@ -320,7 +314,6 @@ export class FakeApiServer {
   }
 }
 
-/** Discards a response. */
 class NowhereResponse {
   writeHead(): this {
     return this;

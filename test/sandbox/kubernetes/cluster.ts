@@ -21,7 +21,6 @@ const RESOURCES: Readonly<Record<string, string>> = {
 /** A fictitious image: the node runs its program from the sources. */
 export const IMAGE = `registry.example/toolgate-sandbox@sha256:${"0".repeat(64)}`;
 
-/** The manifests that the kustomization of deploy/kubernetes lists. */
 export async function manifests(): Promise<KubeObject[]> {
   const { resources } = (await documentsOf("kustomization.yaml"))[0] as unknown as { resources: string[] };
   const documents = await Promise.all(resources.map(documentsOf));

@@ -28,7 +28,6 @@ beforeEach(() => {
 /** Resolves when the engine has seen the code start. */
 let started = Promise.withResolvers<void>();
 
-/** A pod that starts the code. */
 async function begin(pod: PlayedPod): Promise<string> {
   const { nonce } = await pod.job();
   pod.running();
@@ -44,7 +43,6 @@ const answer = (pod: PlayedPod, nonce: string, outcome = ANSWERED) => {
 
 const answers: Play = async (pod) => answer(pod, await begin(pod));
 
-/** Runs a job on a simulated pod. */
 async function ends(play: Play, asked = job("")): Promise<SandboxOutcome> {
   started = Promise.withResolvers();
   cluster.node.plays.push(play);

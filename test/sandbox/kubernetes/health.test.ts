@@ -1,13 +1,13 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine } from "../../../src/domain/tools/sandbox.ts";
 import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
-import { reachableTargets } from "../../../src/sandbox/kubernetes/pod/reach.ts";
+import { reachableTargets } from "../../../src/sandbox/kubernetes/pod/serve-job.ts";
 import { Cluster, manifests } from "./cluster.ts";
 import type { Play } from "./kubelet.ts";
 import { strangers } from "./strict-schema.ts";
+import { closeServer, listen } from "../../support/servers.ts";
 
 let cluster: Cluster;
 let engine: SandboxEngine;
@@ -143,17 +143,12 @@ describe("health check of a cluster", () => {
 
 describe("canary", () => {
   it("distinguishes reachable from unreachable addresses", async () => {
-    const open: Server = createServer();
-    await new Promise<void>((resolve) => {
-      open.listen(0, "127.0.0.1", resolve);
-    });
-    const { port } = open.address() as AddressInfo;
+    const open = createServer();
+    const port = await listen(open);
     expect(await reachableTargets([`127.0.0.1:${port}`, "127.0.0.1:1", "[::1]:1"])).toEqual([
       `127.0.0.1:${port}`,
     ]);
-    await new Promise((resolve) => {
-      open.close(resolve);
-    });
+    await closeServer(open);
   });
 });
 

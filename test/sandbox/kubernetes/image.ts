@@ -7,7 +7,6 @@ import { promisify } from "node:util";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 
-/** Collects the content of the image in a folder. */
 export async function collectedImage(): Promise<{ readonly program: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-image-"));
   await chmod(folder, 0o755);

@@ -26,7 +26,6 @@ export interface Metadata {
   [member: string]: unknown;
 }
 
-/** A watch event. */
 export interface Change {
   readonly version: number;
   readonly resource: string;
@@ -69,7 +68,6 @@ export class ObjectStore {
     return this.#put("ADDED", resource, key, made);
   }
 
-  /** Updates an object if it exists. */
   update(resource: string, name: string, change: (object: KubeObject) => void): void {
     const key = `${resource}/${name}`;
     const there = this.#objects.get(key);

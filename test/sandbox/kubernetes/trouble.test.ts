@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
 import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
@@ -162,7 +161,6 @@ describe("watch of the pods", () => {
     const asked = job("");
     const ended = outcome(async (pod) => {
       await pod.job();
-      await sleep(300); // until the engine has seen it wait
       cluster.server.fail(/watch=true/, { status: 500 });
       cluster.server.cutWatches();
       cluster.server.store.remove("jobs", nameOf(asked.runId));

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { SandboxJob, SandboxLanguage } from "../../../src/domain/tools/sandbox.ts";
+import type { AccountJob, SandboxLanguage } from "../../../src/domain/tools/sandbox.ts";
 import { launchLine, type LaunchLine } from "../../../src/sandbox/process/launch-line.ts";
 import { DEFAULT_LIMITS } from "../../../src/sandbox/process/limits.ts";
 import type { Probe } from "../../../src/sandbox/process/probes.ts";
@@ -8,15 +8,15 @@ import { selfTest, type SelfTest } from "../../../src/sandbox/process/self-test.
 import { setUp, type Isolation, type Setup } from "../../../src/sandbox/process/setup.ts";
 import { Worker } from "../../../src/sandbox/process/worker.ts";
 
-/** Never aborts. */
 export const NEVER = new AbortController().signal;
 
 let lastRun = 0;
 
-/** A job with a unique run id. */
-export function jobOf(code: string, rest: Partial<SandboxJob> = {}): SandboxJob {
+/** A job of an account of its own. */
+export function jobOf(code: string, rest: Partial<AccountJob> = {}): AccountJob {
   lastRun += 1;
-  return { runId: `run_${lastRun}`, language: "javascript", code, stdin: "", timeoutMs: 20_000, ...rest };
+  const ids = { accountId: `acct_${lastRun}`, runId: `run_${lastRun}` };
+  return { ...ids, language: "javascript", code, stdin: "", timeoutMs: 20_000, ...rest };
 }
 
 /** Dependencies of the self-test, which a test can modify. */
@@ -32,7 +32,6 @@ export async function selfTestParts(
   return { setup, line, limits: { ...DEFAULT_LIMITS, dataMb: { javascript: dataMb, python: dataMb } } };
 }
 
-/** Runs the self-test with this launch line. */
 export async function runSelfTest(
   { setup, limits }: { setup: Setup; limits: RunLimits },
   line: LaunchLine,

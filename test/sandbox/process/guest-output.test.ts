@@ -10,7 +10,6 @@ const frame = (body: unknown, nonce = NONCE) => {
 };
 const ANSWER = { result: { a: [1] }, tooLarge: false, error: null };
 
-/** Reads these chunks. */
 function readAll(pieces: readonly Buffer[]) {
   const guest: Buffer[] = [];
   const reader = new FrameReader(NONCE, (bytes) => guest.push(Buffer.from(bytes)));

@@ -23,7 +23,7 @@ for (const act of [os.userInfo, os.homedir, Deno.uid, () => Deno.dlopen("libEGL.
 await new Promise((resolve) => dns.lookup("toolgate.test", resolve));
 new TextDecoder("shift_jis").decode(new Uint8Array([0x83, 0x65]));
 console.log("found " + JSON.stringify(vendors));
-await new Promise((resolve) => setTimeout(resolve, 60_000));
+await new Promise((go) => setTimeout(go, 60_000));
 `;
 
 /** Libraries Deno is linked with. */

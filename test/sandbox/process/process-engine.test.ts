@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SandboxJob } from "../../../src/domain/tools/sandbox.ts";
+import type { AccountJob } from "../../../src/domain/tools/sandbox.ts";
 import { ProcessEngine } from "../../../src/sandbox/process/process-engine.ts";
 import { isolations } from "../isolations.ts";
 import { descendants } from "../process-watch.ts";
@@ -21,7 +21,7 @@ const WHEEL = {
 let wheelsDir: string;
 let engine: ProcessEngine;
 const isolation = isolations()[0]?.isolation ?? "process";
-const outcomeOf = async (job: SandboxJob) => await (await engine.start(job, NEVER)).done;
+const outcomeOf = async (job: AccountJob) => await (await engine.start(job, NEVER)).done;
 
 beforeAll(async () => {
   wheelsDir = await mkdtemp(path.join(os.tmpdir(), "toolgate-wheels-"));

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { removeUnusedCopies, markCopyUsed } from "../../../src/sandbox/process/program-copies.ts";
+import { removeUnusedCopies, markCopyUsed } from "../../../src/sandbox/process/stage.ts";
 
 const [OURS, THEIRS, OLD] = ["0".repeat(16), "1".repeat(16), "2".repeat(16)];
 /** Id of a dead process. */

@@ -1,6 +1,5 @@
 import { crc32 } from "node:zlib";
 
-/** An uncompressed ZIP archive. */
 export function wheelOf(files: Readonly<Record<string, string>>): Buffer {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];

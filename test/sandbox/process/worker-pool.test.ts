@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WorkerPool, type PoolOptions } from "../../../src/sandbox/process/worker-pool.ts";
 import { Worker } from "../../../src/sandbox/process/worker.ts";
+import { until } from "../../support/until.ts";
 import { jobOf, NEVER, selfTestParts } from "./bench.ts";
 import { Run } from "../../../src/sandbox/process/run.ts";
 
@@ -38,18 +39,13 @@ function open(options: Partial<PoolOptions> = {}): WorkerPool {
   return pool;
 }
 
-const until = async (holds: () => boolean) => {
-  for (let round = 0; round < 600 && !holds(); round += 1) await sleep(50);
-  expect(holds()).toBe(true);
-};
-
 const runOn = async (worker: Worker) =>
   await new Run(worker, jobOf("export default 1;"), parts.limits, NEVER).done;
 
 describe("worker pool", () => {
   it("starts nothing before the first request", async () => {
     open();
-    await sleep(50);
+    await turn();
     expect(started).toBe(0);
   });
 
@@ -77,10 +73,17 @@ describe("worker pool", () => {
   });
 
   it("ends idle workers after a time and starts one for the next request", async () => {
-    const workers = open({ retireMs: 200 });
+    const made: Worker[] = [];
+    const keep = async (signal: AbortSignal) => {
+      const worker = await start(signal);
+      made.push(worker);
+      return worker;
+    };
+    const workers = open({ retireMs: 200, start: keep });
     workers.warm();
-    await until(() => started === 1);
-    await sleep(200);
+    await (
+      await until(() => made[0])
+    ).process.closed;
     await until(() => workers.idle.length === 0);
     expect((await runOn(await workers.take(NEVER))).result).toBe(1);
   });

@@ -1,8 +1,7 @@
 import { getAssociatedTokenAddressSync } from "@solana/spl-token";
 import { Keypair, PublicKey } from "@solana/web3.js";
 import { describe, expect, it } from "vitest";
-import { USDC_MINT } from "../../../src/solana/core/addresses.ts";
-import { associatedTokenAccount } from "../../../src/solana/core/associated-token-account.ts";
+import { USDC_MINT, associatedTokenAccount } from "../../../src/solana/core/treasury.ts";
 
 const byLibrary = (owner: PublicKey, mint: PublicKey) =>
   getAssociatedTokenAddressSync(mint, owner, true).toBase58();

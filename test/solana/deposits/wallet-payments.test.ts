@@ -1,13 +1,12 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { lazyWalletPayments } from "../../../src/solana/index.ts";
 import { SolanaRpc } from "../../../src/solana/rpc/rpc.ts";
 import { treasuryOf } from "../../../src/solana/core/treasury.ts";
 import { patient } from "../network.ts";
+import { closeServer, listen } from "../../support/servers.ts";
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const treasury = treasuryOf("4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T");
@@ -15,22 +14,18 @@ const treasury = treasuryOf("4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T");
 const [TRANSACTION, SIGNATURE] = [new Uint8Array(100), "1".repeat(64)];
 const called = z.object({ id: z.int(), method: z.string() });
 
-let server: Server | undefined;
-afterEach(() => {
-  vi.doUnmock("../../../src/solana/deposits/wallet-payments.ts");
-  server?.closeAllConnections();
-  server?.close();
-});
+let server: Server;
+afterEach(() => closeServer(server));
 
 async function openPayments(
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
+  load?: Parameters<typeof lazyWalletPayments>[2],
 ) {
-  server = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const rpc = new SolanaRpc([`http://127.0.0.1:${port}/`], { clock: Date, log: silent, attemptMs: 5_000 });
+  server = createServer((request, response) => void answer(request, response));
+  const url = `http://127.0.0.1:${await listen(server)}/`;
+  const rpc = new SolanaRpc([url], { clock: Date, log: silent, attemptMs: 60_000 });
   const warm = () => rpc.ask({ method: "getSlot", params: [], read: (result) => result, signal: patient() });
-  return { warm, payments: lazyWalletPayments(rpc, treasury) };
+  return { warm, payments: lazyWalletPayments(rpc, treasury, load) };
 }
 
 describe("payments by wallets", () => {
@@ -57,15 +52,19 @@ describe("payments by wallets", () => {
   });
 
   it("works after the transaction builder failed to load once", async () => {
-    vi.doMock("../../../src/solana/deposits/wallet-payments.ts", () => {
-      throw new Error("EMFILE: too many open files");
-    });
-    const { payments } = await openPayments(async (request, response) => {
-      const { id } = called.parse(await json(request));
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: SIGNATURE }));
-    });
-    await expect(payments.send(TRANSACTION, patient())).rejects.toThrow();
-    vi.doUnmock("../../../src/solana/deposits/wallet-payments.ts");
+    let loads = 0;
+    const { payments } = await openPayments(
+      async (request, response) => {
+        const { id } = called.parse(await json(request));
+        response.end(JSON.stringify({ jsonrpc: "2.0", id, result: SIGNATURE }));
+      },
+      () => {
+        loads += 1;
+        if (loads === 1) return Promise.reject(new Error("EMFILE: too many open files"));
+        return import("../../../src/solana/deposits/wallet-payments.ts");
+      },
+    );
+    await expect(payments.send(TRANSACTION, patient())).rejects.toThrow("EMFILE");
     await payments.send(TRANSACTION, patient());
   });
 });

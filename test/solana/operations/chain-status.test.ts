@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
@@ -6,6 +5,7 @@ import { z } from "zod";
 import { SolanaStatus } from "../../../src/solana/operations/chain-status.ts";
 import { SolanaRpc } from "../../../src/solana/rpc/rpc.ts";
 import { treasuryOf } from "../../../src/solana/core/treasury.ts";
+import { closeServer, listen } from "../../support/servers.ts";
 
 const OWNER = "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T";
 const KEY = "s3cr3t";
@@ -13,12 +13,7 @@ const KEY = "s3cr3t";
 const asked = z.object({ id: z.number(), method: z.string() });
 
 const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
+afterEach(() => Promise.all(servers.splice(0).map(closeServer)));
 
 /**
  * An endpoint with scripted responses: an object is merged into the response, a text replaces it, undefined
@@ -34,11 +29,8 @@ async function endpoint(answer: (method: string) => object | string | undefined)
       );
   };
   const server = createServer((request, response) => void serve(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   servers.push(server);
-  const address = server.address();
-  return `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  return `127.0.0.1:${await listen(server)}`;
 }
 
 const healthy = (slot: number, held: string) => (method: string) => {

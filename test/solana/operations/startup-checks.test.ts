@@ -1,29 +1,22 @@
 import { AccountLayout, AccountState, MINT_SIZE, MintLayout } from "@solana/spl-token";
 import { Keypair, PublicKey } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startLocalChain } from "../../../src/localchain/index.ts";
-import { TOKEN_PROGRAM, USDC_MINT } from "../../../src/solana/core/addresses.ts";
+import { TOKEN_PROGRAM, USDC_MINT, treasuryOf } from "../../../src/solana/core/treasury.ts";
 import {
   adviseOnEndpoints,
   checkChain,
   type ChainProblem,
 } from "../../../src/solana/operations/startup-checks.ts";
-import { treasuryOf } from "../../../src/solana/core/treasury.ts";
-import { Network, patient } from "../network.ts";
+import { patient, useNetwork } from "../network.ts";
 
-let net: Network;
-beforeAll(async () => {
-  net = await Network.start();
-});
-afterEach(() => net.heal());
-afterAll(() => net.close());
+const net = useNetwork();
 
-async function check(options: Parameters<Network["open"]>[0] = {}): Promise<ChainProblem[]> {
+async function check(options: Parameters<typeof net.open>[0] = {}): Promise<ChainProblem[]> {
   const { rpc, treasury } = net.open(options);
   return checkChain(rpc, treasury, patient());
 }
 
-/** Account data as the RPC returns it. */
 function accountInfo(bytes: Buffer, owner = TOKEN_PROGRAM) {
   return { owner, data: [bytes.toString("base64"), "base64"], lamports: 1, executable: false };
 }

@@ -1,14 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Network, patient } from "../network.ts";
+import { describe, expect, it } from "vitest";
+import { useNetwork, verify } from "../network.ts";
 import { signature } from "../transaction-fixture.ts";
 
-let net: Network;
-beforeAll(async () => {
-  net = await Network.start();
-});
-afterEach(() => net.heal());
-afterAll(() => net.close());
+const net = useNetwork();
+
+/** Waits until the chain was asked for statuses so many times. */
+const polled = (times: number) =>
+  expect.poll(() => net.counts()["getSignatureStatuses"] ?? 0).toBeGreaterThanOrEqual(times);
 
 describe("verifying a confirmed payment", () => {
   it("needs one RPC request and returns amount, memo, payer, slot and time", async () => {
@@ -16,7 +14,7 @@ describe("verifying a confirmed payment", () => {
     const txSignature = await net.confirm(net.payment(10_000n, memo));
     const slot = BigInt(net.local.chain.slots.current - 1);
 
-    const verdict = await net.open().verify({ txSignature, signal: patient() });
+    const verdict = await verify(net.open(), txSignature);
 
     const payer = net.payer.publicKey.toBase58();
     expect(verdict).toMatchObject({ kind: "paid", amount: 10_000n, memo, payer, slot, finalized: false });
@@ -26,7 +24,7 @@ describe("verifying a confirmed payment", () => {
 
   it("queries only the first endpoint", async () => {
     const txSignature = await net.pay(10_000n);
-    await net.openBoth().verify({ txSignature, signal: patient() });
+    await verify(net.openBoth(), txSignature);
     expect(net.counts(net.second)).toEqual({});
   });
 });
@@ -35,10 +33,10 @@ describe("verifying an unconfirmed payment", () => {
   it("waits for the confirmation", async () => {
     const chain = net.open();
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
-    const verdict = chain.verify({ txSignature, signal: patient() });
+    const verdict = verify(chain, txSignature);
     await send();
-    await sleep(600);
-    expect(net.counts()).toMatchObject({ getTransaction: 1, getSignatureStatuses: 1 });
+    await polled(1);
+    expect(net.counts()).toMatchObject({ getTransaction: 1 });
     net.local.chain.advance();
     expect(await verdict).toMatchObject({ kind: "paid", amount: 10_000n });
     expect(net.counts()).toMatchObject({ getTransaction: 2 });
@@ -47,11 +45,9 @@ describe("verifying an unconfirmed payment", () => {
   it("shares its polling with all other waits", async () => {
     const chain = net.open();
     const payments = Array.from({ length: 50 }, (_none, index) => net.sign(net.payment(BigInt(index + 1))));
-    const verdicts = payments.map(({ signature: txSignature }) =>
-      chain.verify({ txSignature, signal: patient() }),
-    );
+    const verdicts = payments.map(({ signature: txSignature }) => verify(chain, txSignature));
     for (const { send } of payments) await send();
-    await sleep(600);
+    await polled(1);
     net.local.chain.advance();
     const amounts = (await Promise.all(verdicts)).map((verdict) => verdict.kind === "paid" && verdict.amount);
     expect(amounts).toEqual(payments.map((_payment, index) => BigInt(index + 1)));
@@ -63,7 +59,7 @@ describe("verifying an unconfirmed payment", () => {
   it("retries while the status is ahead of the transaction's record", async () => {
     const txSignature = await net.pay(10_000n);
     net.fail(net.first, "getTransaction", { kind: "null" }, 3);
-    expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+    expect(await verify(net.open(), txSignature)).toMatchObject({ kind: "paid" });
     expect(net.counts()).toEqual({ getTransaction: 4, getSignatureStatuses: 3 });
   });
 
@@ -71,10 +67,7 @@ describe("verifying an unconfirmed payment", () => {
     const txSignature = await net.pay(10_000n);
     net.local.chain.advance(40);
     net.fail(net.first, "getTransaction", { kind: "null" }, 1);
-    expect(await net.open().verify({ txSignature, signal: patient() })).toMatchObject({
-      kind: "paid",
-      finalized: true,
-    });
+    expect(await verify(net.open(), txSignature)).toMatchObject({ kind: "paid", finalized: true });
   });
 
   it("finds a payment that is no longer in the recent statuses", async () => {
@@ -82,32 +75,30 @@ describe("verifying an unconfirmed payment", () => {
     const old = await net.pay(10_000n);
     net.local.chain.advance(400);
     net.fail(net.first, "getTransaction", { kind: "null" }, 1);
-    expect(await chain.verify({ txSignature: old, signal: patient() })).toMatchObject({ kind: "paid" });
+    expect(await verify(chain, old)).toMatchObject({ kind: "paid" });
     expect(net.counts()).toEqual({ getTransaction: 2, getSignatureStatuses: 1 });
   });
 
   it("gives up after the wait; soon after, it polls with the others and finds what has landed", async () => {
     const chain = net.open({ waitMs: 1_500 });
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
-    const verify = () => chain.verify({ txSignature, signal: patient() });
-    expect(await verify()).toEqual({ kind: "not_found" });
+    const ask = () => verify(chain, txSignature);
+    expect(await ask()).toEqual({ kind: "not_found" });
     const reads = net.counts()["getTransaction"];
-    expect(await Promise.all([verify(), verify(), verify()])).toEqual(
-      [1, 2, 3].map(() => ({ kind: "not_found" })),
-    );
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 2, 3].map(() => ({ kind: "not_found" })));
     expect(net.counts()["getTransaction"]).toBe(reads);
     net.clock.offset += 1_501;
-    expect(await verify()).toEqual({ kind: "not_found" });
+    expect(await ask()).toEqual({ kind: "not_found" });
     expect(net.counts()["getTransaction"]).toBeGreaterThan(reads!);
     await send();
     net.local.chain.advance();
-    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+    expect(await verify(chain, txSignature)).toMatchObject({ kind: "paid" });
   });
 
   it("ends when the chain is closed", async () => {
     const chain = net.open({ waitMs: 60_000 });
-    const verdict = chain.verify({ txSignature: signature(), signal: patient() });
-    await sleep(100);
+    const verdict = verify(chain, signature());
+    await polled(1);
     chain.close();
     expect(await verdict).toEqual({ kind: "not_found" });
   });
@@ -124,17 +115,22 @@ describe("a caller that disconnects", () => {
     const whilePolling = new AbortController();
     const chain = net.open();
     const polling = chain.verify({ txSignature: signature(), signal: whilePolling.signal });
-    await sleep(500);
+    await polled(1);
     whilePolling.abort(gone);
     await expect(polling).rejects.toBe(gone);
-    const asked = net.counts()["getSignatureStatuses"];
-    await sleep(900);
-    expect(net.counts()["getSignatureStatuses"]).toBe(asked);
+    const asked = net.counts()["getSignatureStatuses"] ?? 0;
+    // Another wait has its polls alone.
+    const other = net.open();
+    const gaveUp = verify(other, signature());
+    await polled(asked + 3);
+    other.close();
+    expect(await gaveUp).toEqual({ kind: "not_found" });
 
     net.fail(net.first, "getTransaction", { kind: "hang" });
     const whileAsking = new AbortController();
+    const reads = net.counts()["getTransaction"] ?? 0;
     const asking = chain.verify({ txSignature: signature(), signal: whileAsking.signal });
-    await sleep(50);
+    await expect.poll(() => net.counts()["getTransaction"]).toBe(reads + 1);
     whileAsking.abort(gone);
     await expect(asking).rejects.toBe(gone);
   });
@@ -151,16 +147,16 @@ describe("a caller that disconnects", () => {
       leaving.abort(new Error("gone"));
       await expect(leaves).rejects.toThrow("gone");
     }
-    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject({ kind: "paid" });
+    expect(await verify(chain, txSignature)).toMatchObject({ kind: "paid" });
   });
 
   it("does not end the waits of others", async () => {
     const chain = net.open();
     const leaving = new AbortController();
     const { signature: txSignature, send } = net.sign(net.payment(10_000n));
-    const stays = chain.verify({ txSignature, signal: patient() });
+    const stays = verify(chain, txSignature);
     const leaves = chain.verify({ txSignature, signal: leaving.signal });
-    await sleep(50);
+    await polled(1);
     leaving.abort(new Error("gone"));
     await expect(leaves).rejects.toThrow("gone");
     await send();
@@ -174,9 +170,7 @@ describe("a large payment", () => {
 
   it("is not accepted while it is only confirmed", async () => {
     const txSignature = await net.pay(LARGE);
-    expect(await net.open({ waitMs: 500 }).verify({ txSignature, signal: patient() })).toEqual({
-      kind: "not_finalized",
-    });
+    expect(await verify(net.open({ waitMs: 500 }), txSignature)).toEqual({ kind: "not_finalized" });
   });
 
   it("is accepted at once when finalized; one micro-USD less needs no finality", async () => {
@@ -184,21 +178,16 @@ describe("a large payment", () => {
     net.local.chain.advance(40);
     const smaller = await net.pay(LARGE - 1n);
     const chain = net.open();
-    expect(await chain.verify({ txSignature: large, signal: patient() })).toMatchObject({
-      amount: LARGE,
-      finalized: true,
-    });
+    expect(await verify(chain, large)).toMatchObject({ amount: LARGE, finalized: true });
     expect(net.counts()).toEqual({ getTransaction: 2 });
-    expect(await chain.verify({ txSignature: smaller, signal: patient() })).toMatchObject({
-      finalized: false,
-    });
+    expect(await verify(chain, smaller)).toMatchObject({ finalized: false });
     expect(net.counts()).toEqual({ getTransaction: 3 });
   });
 
   it("is awaited until finality", async () => {
     const txSignature = await net.pay(LARGE);
-    const verdict = net.open().verify({ txSignature, signal: patient() });
-    await sleep(100);
+    const verdict = verify(net.open(), txSignature);
+    await polled(1);
     net.local.chain.advance(40);
     expect(await verdict).toMatchObject({ kind: "paid", finalized: true });
   });
@@ -206,7 +195,7 @@ describe("a large payment", () => {
   it("is read again from a second endpoint", async () => {
     const txSignature = await net.pay(LARGE);
     net.local.chain.advance(40);
-    const verdict = await net.openBoth().verify({ txSignature, signal: patient() });
+    const verdict = await verify(net.openBoth(), txSignature);
     expect(verdict).toMatchObject({ kind: "paid", finalized: true });
     expect([net.counts(net.first), net.counts(net.second)]).toEqual([
       { getTransaction: 1 },
@@ -220,9 +209,7 @@ describe("a large payment", () => {
     const lie = await net.getTransaction(other);
     lie.transaction.signatures = [txSignature];
     net.fail(net.second, "getTransaction", { kind: "result", result: lie });
-    await expect(net.openBoth().verify({ txSignature, signal: patient() })).rejects.toMatchObject({
-      code: "UNAVAILABLE",
-    });
+    await expect(verify(net.openBoth(), txSignature)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(net.log).toContainEqual([
       "error",
       expect.objectContaining({ tx_signature: txSignature }),
@@ -236,8 +223,8 @@ describe("a refused transaction", () => {
     const txSignature = await net.confirm(net.payment(10_000n, "not ours"));
     const chain = net.open();
     const refused = { kind: "refused", code: "MEMO_NOT_OURS" };
-    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject(refused);
-    expect(await chain.verify({ txSignature, signal: patient() })).toMatchObject(refused);
+    expect(await verify(chain, txSignature)).toMatchObject(refused);
+    expect(await verify(chain, txSignature)).toMatchObject(refused);
     expect(net.counts()).toEqual({ getTransaction: 1 });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { notTheFirstSignature } from "../../../src/solana/transactions/refusal.ts";
-import { RefusalCache } from "../../../src/solana/payments/refusal-cache.ts";
+import { RefusalCache } from "../../../src/solana/payments/chain.ts";
 
 const refusal = notTheFirstSignature();
 

@@ -1,23 +1,19 @@
 import { base58 } from "@scure/base";
 import { Keypair, TransactionMessage, VersionedTransaction } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Fault } from "../../../src/localchain/faults.ts";
 import { SolanaRelayChain } from "../../../src/solana/payments/relay-chain.ts";
-import { Network, patient } from "../network.ts";
+import { patient, useNetwork } from "../network.ts";
 
 /** Chain queries of the relay: two nodes, of which either may fail, lag or lie. */
-let net: Network;
+const net = useNetwork();
 let feePayer: Keypair;
-
-beforeAll(async () => {
-  net = await Network.start();
+beforeAll(() => {
   feePayer = net.local.controls.createWallet({ lamports: 1_000_000_000n });
 });
-afterEach(() => net.heal());
-afterAll(() => net.close());
 
 /** Attempts end soon, so that what hangs holds up no test. */
-const relayChain = () => new SolanaRelayChain(net.openBoth({ attemptMs: 300 }).rpc);
+const relayChain = () => new SolanaRelayChain(net.openBoth({ attemptMs: 3_000 }).rpc);
 
 /** A blockhash is good for 150 blocks. */
 const blockHeight = () =>

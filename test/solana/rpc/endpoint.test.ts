@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import {
   createServer,
   type IncomingMessage,
@@ -6,14 +5,15 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { Endpoint, retryAfterMs } from "../../../src/solana/rpc/endpoint.ts";
-import { parseEndpointUrl } from "../../../src/solana/rpc/endpoint-url.ts";
+import { parseEndpointUrl } from "../../../src/solana/rpc/http-post.ts";
 import { RpcError, RpcFailure } from "../../../src/solana/rpc/rpc-failure.ts";
 import { patient } from "../network.ts";
+import { listen } from "../../support/servers.ts";
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 let server: Server | undefined;
@@ -23,12 +23,9 @@ afterEach(() => {
   server = undefined;
 });
 
-/** An endpoint with a scripted server. */
 async function serve(listener: RequestListener, credentials = "", attemptMs = 400): Promise<Endpoint> {
-  server = createServer(listener).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const url = parseEndpointUrl(`http://${credentials}127.0.0.1:${port}/`, 1);
+  server = createServer(listener);
+  const url = parseEndpointUrl(`http://${credentials}127.0.0.1:${await listen(server)}/`, 1);
   return new Endpoint(url, { clock: Date, log: silent, attemptMs });
 }
 

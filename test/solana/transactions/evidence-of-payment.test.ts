@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MEMO_V1_PROGRAM, USDC_MINT } from "../../../src/solana/core/addresses.ts";
+import { MEMO_V1_PROGRAM, USDC_MINT } from "../../../src/solana/core/treasury.ts";
 import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
 import * as fixture from "../transaction-fixture.ts";
 

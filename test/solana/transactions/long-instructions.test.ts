@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TOKEN_PROGRAM } from "../../../src/solana/core/addresses.ts";
+import { TOKEN_PROGRAM } from "../../../src/solana/core/treasury.ts";
 import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
 import { readMovement } from "../../../src/solana/treasury/treasury-movement.ts";
 import {

@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { FinalityStatus, UnfinalizedPayment } from "../../../src/app/treasury/treasury-chain.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { FinalityStatus, UnfinalizedPayment } from "../../../src/app/treasury/treasury-ledger.ts";
 import type { Fault } from "../../../src/localchain/index.ts";
 import type { Json } from "../../../src/localchain/json.ts";
-import { Network, patient, type Node } from "../network.ts";
+import { patient, useNetwork, type Node } from "../network.ts";
 import { signature } from "../transaction-fixture.ts";
 
-let net: Network;
-beforeAll(async () => {
-  net = await Network.start();
-});
-afterEach(() => net.heal());
-afterAll(() => net.close());
+const net = useNetwork();
 
 const AMOUNT = 10_000n;
 /** Slots after which an unknown payment is gone. */
@@ -36,7 +31,7 @@ function statusesOf(...payments: UnfinalizedPayment[]): Promise<FinalityStatus[]
 
 /** The same, with patience for endpoints that hang. */
 function statusWithFault(payment: UnfinalizedPayment, fault: Fault): Promise<FinalityStatus[]> {
-  const attempt = fault.kind === "hang" ? { attemptMs: 500 } : {};
+  const attempt = fault.kind === "hang" ? { attemptMs: 3_000 } : {};
   return net.watch(net.openBoth(attempt)).finalityStatuses([payment], patient());
 }
 

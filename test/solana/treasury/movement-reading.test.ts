@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { malformation } from "../../../src/solana/rpc/rpc-failure.ts";
 import { SolanaRpc } from "../../../src/solana/rpc/rpc.ts";
+import { TransactionReader } from "../../../src/solana/transactions/transaction-reader.ts";
 import { SolanaTreasury } from "../../../src/solana/treasury/treasury-chain.ts";
 import { readMovement } from "../../../src/solana/treasury/treasury-movement.ts";
 import { patient } from "../network.ts";
@@ -11,6 +12,7 @@ const { AMOUNT, PAYER, PAYER_TOKENS, QUOTE, RULES, TREASURY, TX } = fixture;
 const { address, balance, memo, moved, signature, transferChecked } = fixture;
 const read = (changes: Partial<fixture.Draft> = {}) => readMovement(TX, fixture.json(changes), RULES);
 const MEMO = memo(`svc:${QUOTE}`);
+const log = { info: () => {}, warn: () => {}, error: () => {} };
 
 describe("a movement", () => {
   it("is read from a plain payment", () => {
@@ -134,9 +136,19 @@ describe("no movement", () => {
   });
 });
 
+it("requests the json encoding and version 1 for payments, and reads version 1 transactions", async () => {
+  const node = await ScriptedNode.start(() => fixture.json({ version: 1 }));
+  const rpc = new SolanaRpc([node.url], { clock: Date, log, attemptMs: 1_000 });
+  const query = { txSignature: TX, commitment: "confirmed", signal: patient() } as const;
+  const found = await new TransactionReader(rpc, RULES).read(query);
+  expect(found?.evidence).toMatchObject({ kind: "paid", amount: AMOUNT });
+  const options = { encoding: "json", commitment: "confirmed", maxSupportedTransactionVersion: 1 };
+  expect(node.calls).toMatchObject([{ method: "getTransaction", params: [TX, options] }]);
+  node.close();
+});
+
 describe("SolanaTreasury", () => {
   it("queries every endpoint for a movement and blames none for missing data", async () => {
-    const log = { info: () => {}, warn: () => {}, error: () => {} };
     const silent = await ScriptedNode.start(() => null);
     const knowing = await ScriptedNode.start(({ params }) =>
       params[0] === TX

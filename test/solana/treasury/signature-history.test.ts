@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { HistoryEntry } from "../../../src/app/treasury/treasury-chain.ts";
+import type { HistoryEntry } from "../../../src/app/treasury/treasury-ledger.ts";
 import { SolanaRpc } from "../../../src/solana/rpc/rpc.ts";
 import { SolanaTreasury } from "../../../src/solana/treasury/treasury-chain.ts";
 import { patient } from "../network.ts";
@@ -66,7 +66,7 @@ async function nodeOf(script: Script, rest = otherMethods): Promise<ScriptedNode
 
 function watch(...through: ScriptedNode[]): SolanaTreasury {
   const urls = through.map(({ url }) => url);
-  const rpc = new SolanaRpc(urls, { clock: Date, log, attemptMs: 1_000 });
+  const rpc = new SolanaRpc(urls, { clock: Date, log, attemptMs: 30_000 });
   return new SolanaTreasury({ rpc, ...fixture.RULES, finalizedAbove: 50_000_000n, log });
 }
 

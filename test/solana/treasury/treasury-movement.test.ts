@@ -2,27 +2,23 @@ import {
   createAssociatedTokenAccountInstruction,
   createCloseAccountInstruction,
   createTransferInstruction,
-  TOKEN_PROGRAM_ID,
 } from "@solana/spl-token";
 import { type Keypair, PublicKey, TransactionInstruction } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Movement } from "../../../src/app/treasury/treasury-chain.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Movement } from "../../../src/app/treasury/treasury-ledger.ts";
 import { parseSignature } from "../../../src/domain/core/base58.ts";
-import { MEMO_V2_PROGRAM, USDC_MINT } from "../../../src/solana/core/addresses.ts";
+import { MEMO_V2_PROGRAM, USDC_MINT } from "../../../src/solana/core/treasury.ts";
 import type { Fault } from "../../../src/localchain/index.ts";
-import { Network, patient } from "../network.ts";
+import { patient, useNetwork } from "../network.ts";
 import { signature } from "../transaction-fixture.ts";
 
-let net: Network;
+const net = useNetwork();
 let source: PublicKey;
 let treasury: PublicKey;
-beforeAll(async () => {
-  net = await Network.start();
+beforeAll(() => {
   source = net.local.controls.usdcAccount(net.payer.publicKey);
   treasury = net.local.controls.usdcAccount(net.treasuryOwner.publicKey);
 });
-afterEach(() => net.heal());
-afterAll(() => net.close());
 
 const AMOUNT = 10_000n;
 
@@ -98,22 +94,6 @@ describe("a treasury movement", () => {
     expect(cut.memos).toBe(`${"y".repeat(255)} `);
     const half = await moved([memo("y".repeat(252)), memo("\u{1f4b8}"), transfer()]);
     expect(half.memos).toBe(`${"y".repeat(252)} | \u{fffd}`);
-  });
-
-  it("is the sum of a Batch", async () => {
-    const parts = [transfer(4_000n), transfer(6_000n)];
-    const head = parts.map(({ keys, data }) => Buffer.concat([Buffer.of(keys.length, data.length), data]));
-    const batch = new TransactionInstruction({
-      programId: TOKEN_PROGRAM_ID,
-      keys: parts.flatMap(({ keys }) => keys),
-      data: Buffer.concat([Buffer.of(255), ...head]),
-    });
-    const ours = net.memo();
-    expect(await moved([memo(ours), batch])).toMatchObject({
-      change: AMOUNT,
-      memo: ours,
-      payer: payerAddress(),
-    });
   });
 
   it("is negative when the owner withdraws", async () => {

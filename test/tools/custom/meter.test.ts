@@ -66,7 +66,6 @@ describe("sources of a meter", () => {
   });
 });
 
-/** Settings of a gRPC tool. */
 async function meterOf2() {
   const [tool] = customToolsSchema.parse([
     {

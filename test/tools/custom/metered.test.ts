@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
-import { fingerprint } from "../../../src/domain/calls/fingerprint.ts";
+import { fingerprint } from "../../../src/domain/calls/call-context.ts";
 import { mcpClient } from "../../interop/mcp-transports.ts";
 import { TRANSPORTS, type Call } from "../../interop/transports.ts";
 import { callOf } from "../../postgres/fixture.ts";
 import { query } from "../../support/database-server.ts";
-import { memoOf, startWorld, xPayment, type Agent, type World } from "../../support/world.ts";
+import { useWorld } from "../../support/use-world.ts";
+import { memoOf, xPayment, type Agent } from "../../support/world.ts";
 import {
   documentFolder,
   json,
@@ -23,10 +24,9 @@ const BALANCE = 10_000n;
 const UNITS = "X-Units";
 const folder = documentFolder();
 let party: ThirdParty;
-let world: World;
 let agent: Agent;
 
-beforeAll(async () => {
+const world = useWorld(async () => {
   party = await startThirdParty();
   const requestBody = { content: { "application/json": { schema: { type: "object" } } } };
   const responses = { 200: { description: "fine", content: { "application/json": {} } } };
@@ -49,15 +49,13 @@ beforeAll(async () => {
     },
     { ...common, name: "impatient", timeout_ms: 300, meter: { header: UNITS, ...meter } },
   ];
-  world = await startWorld({ TOOLGATE_CONFIG: folder.write("toolgate.json", { tools }) });
+  return { TOOLGATE_CONFIG: folder.write("toolgate.json", { tools }) };
 });
 beforeEach(async () => {
   party.received.length = 0;
   agent = await world.agent({ balance: BALANCE });
 });
 afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
   await party.close();
   folder[Symbol.dispose]();
 });

@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readConfig, type ConfigError } from "../../../src/config/config.ts";
-import { collectSecrets } from "../../../src/config/secrets.ts";
+import { readConfig, type ConfigError, collectSecrets } from "../../../src/config/config.ts";
 import { openCustomTools } from "../../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../../src/log.ts";
 import { customToolsSchema } from "../../../src/tools/custom/config.ts";
-import { planOperation } from "../../../src/tools/custom/http/operation-plan.ts";
+import { planOperation } from "../../../src/tools/custom/http/http-backend.ts";
 import { BUILT_IN_NAMES, makeTools, pricesSchema } from "../../../src/tools/index.ts";
 import { documentFolder, openapi, operation } from "./http/third-party.ts";
 
@@ -33,87 +32,82 @@ function problemsOf(tools: object[], env: Record<string, string> = {}): readonly
 
 describe("custom tools in the configuration file", () => {
   it.each<[string, object, string]>([
-    [
-      "a name of the gateway's own",
-      { name: "echo" },
-      "tools[0].name: echo is a built-in tool; choose another name",
-    ],
+    ["a name of the gateway's own", { name: "echo" }, ".name: echo is a built-in tool; choose another name"],
     [
       "a name that is none",
       { name: "Wetter" },
-      "tools[0].name: must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter",
+      ".name: must be 1 to 64 characters of a-z, 0-9 and _, and begin with a letter",
     ],
-    ["nothing behind it", { http: undefined }, "tools[0]: must have exactly one of http, grpc and mcp"],
+    ["nothing behind it", { http: undefined }, ": must have exactly one of http, grpc and mcp"],
     [
       "two things behind it",
       { mcp: { url: "https://m.example", tool: "x" } },
-      "tools[0]: must have exactly one of http, grpc and mcp",
+      ": must have exactly one of http, grpc and mcp",
     ],
-    ["a misspelt member", { timeout: 5 }, 'tools[0]: Unrecognized key: "timeout"'],
+    ["a misspelt member", { timeout: 5 }, ': Unrecognized key: "timeout"'],
     [
       "a header that is no metadata of gRPC",
       {
         http: undefined,
         grpc: { address: "g.example:1", method: "a.B/C" },
-        headers_env: { "X-Key-Bin": "SET" },
+        headers_env: { "X-Key-Bin": "TOOL_SET" },
       },
-      "tools[0].headers_env.X-Key-Bin: is not a valid name of gRPC text metadata",
+      ".headers_env.X-Key-Bin: is not a valid name of gRPC text metadata",
     ],
     [
       "a header without its variable",
-      { headers_env: { "X-Key": "NOT_SET" } },
-      "tools[0].headers_env.X-Key: the environment variable NOT_SET is not set",
+      { headers_env: { "X-Key": "TOOL_NOT_SET" } },
+      ".headers_env.X-Key: the environment variable TOOL_NOT_SET is not set",
     ],
     [
       "a header of the gateway's own",
-      { headers_env: { Host: "SET" } },
-      "tools[0].headers_env.Host: is set by the gateway itself; leave it out",
+      { headers_env: { Host: "TOOL_SET" } },
+      ".headers_env.Host: is set by the gateway itself; leave it out",
     ],
     [
       "a header that is none",
-      { headers_env: { "X Key": "SET" } },
-      "tools[0].headers_env.X Key: is not a valid header name",
+      { headers_env: { "X Key": "TOOL_SET" } },
+      ".headers_env.X Key: is not a valid header name",
     ],
     [
       "a header of two lines",
-      { headers_env: { "X-Key": "LINES" } },
-      "tools[0].headers_env.X-Key: the value of LINES must be visible characters of ASCII, without " +
-        "line breaks",
+      { headers_env: { "X-Key": "TOOL_LINES" } },
+      ".headers_env.X-Key: the value of TOOL_LINES must be visible characters of ASCII, without line breaks",
     ],
     [
       "an address of this machine",
       { http: { ...http, server_url: "http://127.1" } },
-      "tools[0].http.server_url: 127.0.0.1 is a private address; add it to allow_hosts if the server " +
-        "is your own",
+      ".http.server_url: 127.0.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
     [
       "an address of this link",
       { network: "any", http: { ...http, server_url: "http://[fe80::1]/" } },
-      "tools[0].http.server_url: fe80::1 is not allowed",
+      ".http.server_url: fe80::1 is not allowed",
     ],
     [
       "a password in an address",
       { http: { ...http, server_url: "https://a:b@c.example" } },
-      "tools[0].http.server_url: must not contain a user name or password; put secrets into headers_env",
+      ".http.server_url: must not contain a user name or password; put secrets into headers_env",
     ],
     [
       "a private gRPC server",
       { http: undefined, grpc: { address: "10.0.0.1:50051", method: "a.B/C" } },
-      "tools[0].grpc.address: 10.0.0.1 is a private address; add it to allow_hosts if the server is your own",
+      ".grpc.address: 10.0.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
     [
       "a private MCP server",
       { http: undefined, mcp: { url: "http://192.168.0.1/mcp", tool: "x" } },
-      "tools[0].mcp.url: 192.168.0.1 is a private address; add it to allow_hosts if the server is your own",
+      ".mcp.url: 192.168.0.1 is a private address; add it to allow_hosts if the server is your own",
     ],
   ])("rejects tools with %s", (_, more, problem) => {
-    expect(problemsOf([{ ...tool, ...more }], { SET: "value1", LINES: "a\r\nb" })).toEqual([problem]);
+    const problems = problemsOf([{ ...tool, ...more }], { TOOL_SET: "value1", TOOL_LINES: "a\r\nb" });
+    expect(problems).toEqual([`tools[0]${problem}`]);
   });
 
   it("reports all problems at once", () => {
     const problems = problemsOf([
       tool,
-      { ...tool, headers_env: { "X-Key": "NOPE" } },
+      { ...tool, headers_env: { "X-Key": "TOOL_NOPE" } },
       { ...tool, name: "get_status" },
     ]);
     expect(problems).toHaveLength(3);
@@ -129,10 +123,13 @@ describe("custom tools in the configuration file", () => {
 
   it("redacts header values in logs, including a Basic password on its own", () => {
     const basic = `Basic ${Buffer.from("user:correct horse").toString("base64")}`;
-    const { tools } = read([{ ...tool, headers_env: { Authorization: "BASIC", "X-Short": "SHORT" } }], {
-      BASIC: basic,
-      SHORT: "v2",
-    });
+    const { tools } = read(
+      [{ ...tool, headers_env: { Authorization: "TOOL_BASIC", "X-Short": "TOOL_SHORT" } }],
+      {
+        TOOL_BASIC: basic,
+        TOOL_SHORT: "v2",
+      },
+    );
     const secrets = collectSecrets({
       upstreams: [],
       tools,
@@ -162,7 +159,7 @@ describe("docs/guides/custom-tools.md", () => {
   it("docs/guides/custom-tools.md shows a valid file with every member", () => {
     const page = readFileSync("docs/guides/custom-tools.md", "utf8");
     const { tools } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
-    expect(problemsOf(tools, { WEATHER_KEY: "weather-key" })).toEqual([]);
+    expect(problemsOf(tools, { TOOL_WEATHER_KEY: "weather-key" })).toEqual([]);
     const { element } = customToolsSchema.unwrap();
     for (const member of Object.keys(element.shape))
       expect(page).toMatch(new RegExp(`^  [- ] ${member}:`, "m"));
@@ -198,9 +195,7 @@ describe("unusable documents", () => {
       /resolves only to references/,
     ],
   ])("reports at startup that %s", async (_, document, problem) => {
-    await expect(startWith(document)).rejects.toMatchObject({
-      problems: [expect.stringMatching(problem)],
-    });
+    await expect(startWith(document)).rejects.toMatchObject({ problems: [expect.stringMatching(problem)] });
   });
 
   it.each<[string, object, RegExp]>([
@@ -289,11 +284,28 @@ describe("unusable documents", () => {
         ]),
       ),
       Old: { type: "number", minimum: 0, exclusiveMinimum: true, nullable: true, example: 3 },
+      Entity: {
+        type: "object",
+        required: ["id", "size"],
+        properties: {
+          id: { type: "string", readOnly: true },
+          size: {
+            type: "integer",
+            format: "int32",
+            minimum: -5,
+            nullable: true,
+            enum: [1, 2],
+            deprecated: true,
+          },
+          data: { type: "string", format: "byte", writeOnly: true },
+        },
+      },
     };
     const properties = {
       tree: { $ref: "#/components/schemas/Tree" },
       many: { $ref: "#/components/schemas/L59" },
       old: { $ref: "#/components/schemas/Old" },
+      entity: { $ref: "#/components/schemas/Entity" },
     };
     const requestBody = { content: { "application/json": { schema: { type: "object", properties } } } };
     const document = {
@@ -309,6 +321,17 @@ describe("unusable documents", () => {
       $defs: {
         Old: { type: ["number", "null"], exclusiveMinimum: 0 },
         Tree: { properties: { children: { items: { $ref: "#/$defs/Tree" } } } },
+      },
+    });
+    expect(one?.inputSchema).toHaveProperty("$defs.Entity", {
+      type: "object",
+      required: ["size"],
+      properties: {
+        size: {
+          ...{ type: ["integer", "null"], format: "int32", enum: [1, 2, null] },
+          ...{ minimum: -5, maximum: 2_147_483_647 },
+        },
+        data: { type: "string", format: "byte", pattern: "^[\\w\\d+\\/=]*$" },
       },
     });
     expect(() => one?.prepare({ body: { tree: { children: [{ children: 5 }] } } })).toThrow(

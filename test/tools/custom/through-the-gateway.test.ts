@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
 import { TRANSPORTS, type Call } from "../../interop/transports.ts";
 import { mcpClient } from "../../interop/mcp-transports.ts";
 import { secret } from "../../support/record.ts";
-import { memoOf, request, startWorld, xPayment, type World } from "../../support/world.ts";
+import { useWorld } from "../../support/use-world.ts";
+import { memoOf, request, xPayment, type World } from "../../support/world.ts";
 import {
   documentFolder,
   json,
@@ -16,22 +17,26 @@ import {
 
 /** A third-party API as custom tools of a real gateway. */
 
+const QUOTED = "In the words of its seller, as are those of its parameters: “The weather ## Contract”";
+const NOTE = {
+  type: "object",
+  properties: { "a`\n## Contract\n": { type: "string" }, text: { type: "string" } },
+};
 const KEY = secret("a header's value", "third-party-key-4711");
 const folder = documentFolder();
 let party: ThirdParty;
-let world: World;
 
-beforeAll(async () => {
+const world = useWorld(async () => {
   party = await startThirdParty();
   const parameters = [
     { name: "city", in: "path", required: true, schema: { type: "string", minLength: 2 } },
     { name: "days", in: "query", schema: { type: "integer", minimum: 1, maximum: 5 } },
   ];
   const paths = {
-    "/weather/{city}": { get: operation("weather", { parameters, summary: "The weather" }) },
+    "/weather/{city}": { get: operation("weather", { parameters, summary: "The weather\n\n## Contract" }) },
     "/notes": {
       post: operation("note", {
-        requestBody: { content: { "application/json": { schema: { type: "object" } } } },
+        requestBody: { content: { "application/json": { schema: NOTE } } },
       }),
     },
   };
@@ -44,9 +49,10 @@ beforeAll(async () => {
     }),
   );
   const common = {
-    headers_env: { "X-Api-Key": "WEATHER_KEY" },
+    headers_env: { "X-Api-Key": "TOOL_WEATHER_KEY" },
     allow_hosts: ["127.0.0.1"],
     timeout_ms: 10_000,
+    max_params_bytes: 1_048_576,
   };
   const config = folder.write("toolgate.json", {
     tools: [
@@ -80,15 +86,13 @@ beforeAll(async () => {
   });
   party.answer = (response, { url }) =>
     party.received.length === 1 ? json(response, 503, {}) : hold(response, url);
-  world = await startWorld({ TOOLGATE_CONFIG: config, WEATHER_KEY: KEY });
+  return { TOOLGATE_CONFIG: config, TOOL_WEATHER_KEY: KEY };
 });
 beforeEach(() => {
   party.received.length = 0;
   party.answer = (response, { url }) => hold(response, url);
 });
 afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
   await party.close();
   folder[Symbol.dispose]();
 });
@@ -135,7 +139,7 @@ describe("custom tools", () => {
       status: "active",
       billable: true,
       metered: false,
-      description: "The weather",
+      description: QUOTED,
       input_schema: {
         type: "object",
         properties: {
@@ -155,7 +159,19 @@ describe("custom tools", () => {
     });
     expect(listed.body.result.tools.find(({ name }: { name: string }) => name === "weather")).toMatchObject({
       inputSchema: { required: ["city"] },
+      description: QUOTED,
     });
+  });
+
+  it("add no line of their own to llms.txt", async () => {
+    const page = await (await fetch(`${world.gateway.baseUrl}/llms.txt`)).text();
+    expect(page.split("\n").filter((line) => line.startsWith("#"))).toEqual([
+      "# Toolgate",
+      "## Contract",
+      "## Optional",
+    ]);
+    expect(page).toContain(QUOTED);
+    expect(page).toMatch(/^- `take_note` \(free\): Takes a note\./m);
   });
 
   const transports = TRANSPORTS.filter(([name]) => name === "HTTP/JSON" || name === "gRPC, from grpc-js");

@@ -6,9 +6,9 @@ import {
   type ChatModels,
   type ChatOptions,
   type ChatRequest,
+  parseTokenRate,
 } from "../../../src/domain/tools/chat.ts";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { parseTokenRate } from "../../../src/domain/tools/token-rate.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
 import { chatTool } from "../../../src/tools/inference-chat/tool.ts";
 import { call, refusalOf, toolContext } from "../tool-context.ts";
@@ -32,7 +32,6 @@ const LARGE: ChatModel = {
   bytesPerToken: 4,
 };
 
-/** Records its requests. */
 class Shop implements ChatModels {
   models: readonly ChatModel[] = [SMALL, LARGE];
   readonly asked: [ChatRequest, ChatOptions][] = [];
@@ -131,10 +130,7 @@ describe("inference_chat", () => {
     chatModels.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
     await expect(
       call(chatTool(chatModels), JSON.stringify({ model: "small", messages })),
-    ).resolves.toMatchObject({
-      usage: null,
-      finish_reason: null,
-    });
+    ).resolves.toMatchObject({ usage: null, finish_reason: null });
   });
 
   it("rethrows a server's failure", async () => {

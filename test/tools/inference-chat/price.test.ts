@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { ChatCompletion, ChatModel, ChatModels, ChatUsage } from "../../../src/domain/tools/chat.ts";
-import { parseTokenRate } from "../../../src/domain/tools/token-rate.ts";
+import {
+  type ChatCompletion,
+  type ChatModel,
+  type ChatModels,
+  type ChatUsage,
+  parseTokenRate,
+} from "../../../src/domain/tools/chat.ts";
 import type { Charge } from "../../../src/tools/built-in.ts";
 import { ceilingOf, chargeFor } from "../../../src/tools/inference-chat/price.ts";
 import { chatTool } from "../../../src/tools/inference-chat/tool.ts";

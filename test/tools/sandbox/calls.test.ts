@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../../src/domain/core/json.ts";
 import type { SelfTestStatus } from "../../../src/domain/tools/sandbox.ts";
 import { cancelTool } from "../../../src/tools/sandbox/cancel.ts";
-import { executeTool } from "../../../src/tools/sandbox/execute.ts";
-import { resultOf } from "../../../src/tools/sandbox/result.ts";
+import { executeTool, resultOf } from "../../../src/tools/sandbox/execute.ts";
 import { refusalOf } from "../tool-context.ts";
 import { SUCCEEDED, unaskedSandbox } from "./scripted-engine.ts";
 

@@ -1,16 +1,13 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
-import { newId } from "../../../src/domain/core/ids.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
-import { DEFAULT_TIER } from "../../../src/domain/accounts/rate-limit.ts";
 import type { Tool } from "../../../src/domain/tools/tool.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
 import type { Postgres } from "../../../src/postgres/index.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
-import { systemClock, systemRandom } from "../../../src/system.ts";
 import { cancelTool } from "../../../src/tools/sandbox/cancel.ts";
 import { executeTool } from "../../../src/tools/sandbox/execute.ts";
+import { newCaller } from "../../app/context.ts";
 import { callOf, failed, makeAccount, PRICE } from "../../postgres/fixture.ts";
 import { openStarted } from "../../postgres/open-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -53,21 +50,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-function callerOf(account: string) {
-  const keyId = newId("key", systemClock, systemRandom);
-  return {
-    keyId,
-    accountId: account,
-    scopes: new Set(["compute:run" as const]),
-    tier: DEFAULT_TIER,
-    accountTier: DEFAULT_TIER,
-    operator: false,
-    limits: undefined,
-    budgeted: false,
-    limitsVersion: 0,
-    blockedReason: undefined,
-  };
-}
+const callerOf = (accountId: string) => newCaller({ accountId, scopes: new Set(["compute:run"]) });
 
 /** Starts an execution as the gateway does, under a ledger run that stays open. */
 async function begin(params: JsonObject = {}, signal = new AbortController().signal, tool = execute) {
@@ -100,7 +83,9 @@ describe("executions", () => {
       language: "javascript",
     });
     await started(1);
-    expect(engine.jobs).toEqual([{ runId, language: "javascript", code: "1", stdin: "in", timeoutMs: 200 }]);
+    expect(engine.jobs).toEqual([
+      { accountId, runId, language: "javascript", code: "1", stdin: "in", timeoutMs: 200 },
+    ]);
     const error = { name: "TypeError", value: "no", traceback: "at 1" };
     const result = {
       stdout: "o",
@@ -315,7 +300,7 @@ describe("cancellation", () => {
     expect(await words("never", accountId)).toBe(refused);
     expect(await words(`run_${"0".repeat(32)}`, accountId)).toBe(refused);
     expect(await words("run_short", accountId)).toBe(refused);
-    await sleep(100);
-    expect(engine.cancelled).toEqual([]);
+    expect(await ask(runId)).toMatchObject({ cancelled: true });
+    expect(new Set(engine.cancelled)).toEqual(new Set([runId]));
   });
 });

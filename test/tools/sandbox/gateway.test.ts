@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
-import { memoOf, startWorld, xPayment, type Agent, type Answer, type World } from "../../support/world.ts";
+import { useWorld } from "../../support/use-world.ts";
+import { memoOf, xPayment, type Agent, type Answer } from "../../support/world.ts";
 import { watch } from "../../contract/mcp-client.ts";
 import { callGrpc, grpcClient } from "../../transport/grpc-client.ts";
 import {
@@ -20,18 +21,10 @@ import {
 } from "./sandbox.ts";
 
 /** Sandbox tools through all transports of a gateway with the real engine. */
-let world: World;
-beforeAll(async () => {
-  // Two slots, a queue of one, and no spare workers.
-  const process = { concurrency: 2, queue: 2, idle_workers: { javascript: 1, python: 0 } };
-  world = await startWorld(await sandboxSettings({ concurrency_per_account: 2, process }));
-});
-afterAll(async () => {
-  try {
-    expect(await world.violations()).toEqual([]);
-  } finally {
-    await world.close();
-  }
+const world = useWorld(() => {
+  // Two slots for one account, one kept for others, and no spare workers.
+  const process = { concurrency: 3, queue: 2, idle_workers: { javascript: 1, python: 0 } };
+  return sandboxSettings({ concurrency_per_account: 2, process });
 });
 
 const execute = (agent: Agent, params: JsonObject, extra: Extra = {}) =>
@@ -319,12 +312,15 @@ describe("cancelled executions", () => {
 
 describe("more executions than slots", () => {
   it("queue, can be cancelled there free of charge, and are rejected free of charge if the queue is full", async () => {
-    const [first, second, late] = [
+    const [first, other, second, late] = [
+      await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
       await world.agent({ balance: 5_000n }),
     ];
-    const running = [await beginRunning(world.gateway, first), await beginRunning(world.gateway, first)];
+    const running: [Agent, Awaited<ReturnType<typeof beginRunning>>][] = [];
+    for (const agent of [first, first, other])
+      running.push([agent, await beginRunning(world.gateway, agent)]);
     const held = { code: "export default 7;", run_id: "held" };
     const queued = [
       await beginWaiting(world.gateway, second, held, "repeated"),
@@ -358,8 +354,8 @@ describe("more executions than slots", () => {
     ]);
     expect(await accountOf(world.gateway, second)).toEqual({ balance: "0.005000", receipts: 0 });
     expect(await activeRuns(world.gateway, first)).toHaveLength(2);
-    for (const { runId, answer } of running) {
-      await cancel(first, runId);
+    for (const [agent, { runId, answer }] of running) {
+      await cancel(agent, runId);
       await answer;
     }
     const again = await execute(late, { language: "javascript", code: "1" }, { key: "k" });

@@ -2,8 +2,9 @@ import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, expect, vi } from "vitest";
+import { afterAll, expect } from "vitest";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
+import { until } from "../../support/until.ts";
 import { request, type Agent, type Answer } from "../../support/world.ts";
 import { figureOf } from "../../crediting/fixture.ts";
 
@@ -34,16 +35,13 @@ export async function sandboxSettings(sandbox: object): Promise<Record<string, s
   return { SANDBOX_ISOLATION: "auto", TOOLGATE_CONFIG: file, METRICS_PORT: "0" };
 }
 
-/** Status of a tool. */
 export async function statusOf(target: Target, tool: string): Promise<string> {
   const { body } = await request(target, undefined, "/mcp/capabilities", { method: "GET" });
   return body.tools.find(({ name }: { name: string }) => name === tool)?.status;
 }
 
-/** Waits until the self-test has passed. */
 export async function untilProven({ metricsAddress }: Target): Promise<void> {
-  const proven = async () => expect(await figureOf(metricsAddress, "toolgate_sandbox_ready")).toBe(1);
-  await vi.waitFor(proven, { timeout: 110_000, interval: 100 });
+  await until(async () => (await figureOf(metricsAddress, "toolgate_sandbox_ready")) === 1);
 }
 
 export interface Extra {
@@ -88,7 +86,6 @@ export async function beginRunning(target: Target, agent: Agent, params: JsonObj
   return started;
 }
 
-/** Waits until this many executions run. */
 export async function untilRunning(target: Target, count: number): Promise<void> {
   await expect.poll(() => runningAt(target)).toBe(count);
 }
@@ -97,7 +94,6 @@ async function runningAt({ metricsAddress }: Target): Promise<number> {
   return (await figureOf(metricsAddress, "toolgate_sandbox_running")) ?? 0;
 }
 
-/** Active executions in GET /runs. */
 export async function activeRuns(target: Target, agent: Agent): Promise<{ run_id: string; tool: string }[]> {
   return (await request(target, agent, "/runs?status=active&limit=100", { method: "GET" })).body.items;
 }

@@ -2,12 +2,12 @@ import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import {
   cancelledBeforeStart,
   type SandboxEngine,
-  type SandboxJob,
+  type AccountJob,
   type SandboxOutcome,
   type SelfTestStatus,
 } from "../../../src/domain/tools/sandbox.ts";
 import { silentMetrics } from "../../../src/metrics/silent-metrics.ts";
-import type { SandboxDeps } from "../../../src/tools/sandbox/deps.ts";
+import type { SandboxDeps } from "../../../src/tools/built-in.ts";
 
 /**
  * Sandbox dependencies for tests that never run code.
@@ -48,10 +48,8 @@ export const SUCCEEDED: SandboxOutcome = {
 /** An engine whose starts and endings a test controls. */
 export class ScriptedEngine implements SandboxEngine {
   readonly name = "scripted";
-  readonly jobs: SandboxJob[] = [];
-  /** Queued runs. */
+  readonly jobs: AccountJob[] = [];
   readonly #waiting = new Map<string, PromiseWithResolvers<never>>();
-  /** Cancelled runs. */
   readonly cancelled: string[] = [];
   /** Blocks the next executions. */
   place: Promise<void> = Promise.resolve();
@@ -63,7 +61,7 @@ export class ScriptedEngine implements SandboxEngine {
 
   async health(): Promise<void> {}
 
-  async start(job: SandboxJob, signal: AbortSignal) {
+  async start(job: AccountJob, signal: AbortSignal) {
     const waiting = Promise.withResolvers<never>();
     this.#waiting.set(job.runId, waiting);
     await Promise.race([this.place, waiting.promise]).finally(() => this.#waiting.delete(job.runId));
@@ -75,7 +73,6 @@ export class ScriptedEngine implements SandboxEngine {
     return { done: end.promise };
   }
 
-  /** Ends an execution. */
   end(runId: string, outcome: Partial<SandboxOutcome> | Error): void {
     const end = this.#ends.get(runId);
     if (!end) throw new Error(`${runId} has not started`);

@@ -5,9 +5,8 @@ import { KNOWN_MODELS } from "../../../src/tools/vram-estimate/models.ts";
 import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
 import { QUANTIZATIONS } from "../../../src/tools/vram-estimate/quantization.ts";
-import { estimate, type Estimate } from "./estimate.ts";
+import { estimate, expectToAddUp, type Estimate } from "./estimate.ts";
 
-/** Small, large and extreme numbers. */
 const upTo = (max: number) =>
   fc.oneof(
     fc.integer({ min: 1, max }),
@@ -68,24 +67,6 @@ async function estimateOrRefusal(params: Record<string, string | number>): Promi
     expect(error.message).toMatch(/^params[.: ]/);
     return undefined;
   }
-}
-
-function expectToAddUp(found: Estimate): void {
-  for (const { total, ...sizes } of [{ ...found, communication: undefined }, found.per_gpu]) {
-    const parts = [
-      sizes.weights,
-      sizes.kv_cache,
-      sizes.recurrent_state,
-      sizes.activations,
-      sizes.gradients,
-      sizes.optimizer_state,
-      sizes.overhead,
-      ...(sizes.communication ? [sizes.communication] : []),
-    ].map(({ bytes }) => bytes);
-    expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
-    expect(parts.reduce((sum, bytes) => sum + bytes, 0)).toBe(total.bytes);
-  }
-  expect(found.inputs.active_parameters).toBeLessThanOrEqual(found.inputs.parameters);
 }
 
 /** More memory never needs more GPUs. */

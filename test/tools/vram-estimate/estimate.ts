@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { z } from "zod";
 import { NO_DEPS } from "../no-deps.ts";
 import { vramEstimate } from "../../../src/tools/vram-estimate/tool.ts";
@@ -59,6 +60,20 @@ export async function estimate(params: Record<string, string | number>): Promise
   return resultShape.parse(
     await vramEstimate.make(NO_DEPS, { flat_microusd: 1_000n }).prepare(params).run(toolContext()),
   );
+}
+
+/** Whole and per GPU, the parts are the total, in exact bytes. */
+export function expectToAddUp(found: Estimate): void {
+  for (const { total, ...rest } of [{ ...found, communication: { bytes: 0 } }, found.per_gpu]) {
+    const { weights, kv_cache, recurrent_state, activations, gradients, ...more } = rest;
+    const sizes = [weights, kv_cache, recurrent_state, activations, gradients];
+    const parts = [...sizes, more.optimizer_state, more.overhead, more.communication].map(
+      ({ bytes }) => bytes,
+    );
+    expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
+    expect(parts.reduce((sum, bytes) => sum + bytes, 0)).toBe(total.bytes);
+  }
+  expect(found.inputs.active_parameters).toBeLessThanOrEqual(found.inputs.parameters);
 }
 
 export function gpuOf({ gpus }: Estimate, name: string): Estimate["gpus"][number] {

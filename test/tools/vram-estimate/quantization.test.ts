@@ -99,21 +99,18 @@ describe("quantised models", () => {
 
 describe("invalid quantization", () => {
   it.each([
-    [
-      '{"model":"llama-2-7b","quantization":"q4_k_m"}',
-      'params.quantization: must be one of "gptq-int4-g128", ',
-    ],
-    ['{"model":"llama-2-7b","quantization":4}', "params.quantization: must be "],
+    ['{"model":"llama-2-7b","quantization":"q4_k_m"}', '.quantization: must be one of "gptq-int4-g128", '],
+    ['{"model":"llama-2-7b","quantization":4}', ".quantization: must be "],
     [
       '{"model":"llama-2-7b","quantization":"fp8","mode":"training"}',
-      "params.quantization: training needs whole weights; leave it out",
+      ".quantization: training needs whole weights; leave it out",
     ],
     [
       '{"model":"llama-2-7b","quantization":"fp8","dtype":"int8"}',
-      "params.dtype: cannot go together with quantization",
+      ".dtype: cannot go together with quantization",
     ],
-    ['{"model":"llama-2-7b","quantization":"fp8","dtype":"float32"}', "params.dtype: cannot go together"],
+    ['{"model":"llama-2-7b","quantization":"fp8","dtype":"float32"}', ".dtype: cannot go together"],
   ])("%s", (params, refusal) => {
-    expect(refusalOf(tool, params)).toContain(`INVALID_REQUEST ${refusal}`);
+    expect(refusalOf(tool, params)).toContain(`INVALID_REQUEST params${refusal}`);
   });
 });

@@ -1,5 +1,4 @@
 import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { ToolgateError } from "../../../src/domain/core/errors.ts";
 import { type ExportFile, dateOf } from "../../../src/transport/exports/export-file.ts";
@@ -100,14 +99,16 @@ describe("a file", () => {
   });
 
   it("destroys the connection and logs when a later chunk fails", async () => {
+    const arrived = Promise.withResolvers<void>();
     server = await serveExports("acct", [
       fileOf(async function* () {
         yield "a\r\n";
-        await sleep(50);
+        await arrived.promise;
         throw new Error("lost");
       }),
     ]);
     const response = await server.get("/file.csv");
+    arrived.resolve();
     await expect(response.text()).rejects.toThrow();
     const { logged } = server;
     await expect.poll(() => logged).toEqual([expect.objectContaining({ message: "lost" })]);

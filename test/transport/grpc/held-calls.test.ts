@@ -5,24 +5,18 @@ import {
   connect,
   type SecureClientSessionOptions,
 } from "node:http2";
+import { promisify } from "node:util";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
 import { HealthCheckRequestSchema } from "#gen/grpc/health/v1/health_pb.ts";
-import { ServerReflectionRequestSchema } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import type { GrpcLimits } from "../../../src/transport/grpc/server.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { type CallEnd, endOf, framed, rawCall } from "./raw-call.ts";
+import { type CallEnd, endOf, framed, questionOf, rawCall } from "./raw-call.ts";
 
 const [CHECK, WATCH] = ["/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"];
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const CALL_TOOL = "/toolgate.v1.ToolService/CallTool";
-const question = (symbol: string) => {
-  const messageRequest = { case: "fileContainingSymbol", value: symbol } as const;
-  return framed(
-    toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })),
-  );
-};
 
 describe("waiting gRPC calls", () => {
   let gateway: Gateway;
@@ -107,26 +101,36 @@ describe("waiting gRPC calls", () => {
     }
   });
 
-  it("rejects compressed calls before the message", async () => {
-    await start();
-    const stream = rawCall(await opened(), CHECK, { "grpc-encoding": "gzip" });
-    const { status: code, headers } = await soonEnded(stream);
-    expect([code, headers["grpc-accept-encoding"]]).toEqual([status.UNIMPLEMENTED, "identity"]);
-  });
-
   it("ends reflection streams whose responses are not read", async () => {
     await start({ answerMs: 100 });
     const stream = rawCall(await opened({ settings: { initialWindowSize: 0 } }), REFLECTION);
-    stream.write(question("toolgate.v1.ToolService"));
+    stream.write(questionOf("toolgate.v1.ToolService"));
     expect((await soonEnded(stream)).code).toBe(8);
+  });
+
+  it("stops reading reflection requests until responses are read", async () => {
+    await start();
+    const session = await opened({ settings: { initialWindowSize: 0 } });
+    const ping = promisify(session.ping.bind(session));
+    const stream = rawCall(session, REFLECTION);
+    const [questions, long] = [200, questionOf("x".repeat(1_000))];
+    let taken = false;
+    stream.write(Buffer.concat(Array<Buffer>(questions).fill(long)), () => (taken = true));
+    stream.end();
+    for (let pings = 0; pings < 500; pings++) await ping();
+    expect(taken).toBe(false);
+    session.settings({ initialWindowSize: 1024 * 1024 });
+    const answers = Buffer.concat(await stream.toArray()).toString("latin1");
+    expect(answers.split("unknown file, symbol or extension").length - 1).toBe(questions);
+    expect(taken).toBe(true);
   });
 
   it("ends idle or excessive reflection streams", async () => {
     await start({ requestMs: 100 });
     const session = await opened();
     const [silent, greedy] = [rawCall(session, REFLECTION), rawCall(session, REFLECTION)];
-    silent.write(question("toolgate.v1.ToolService"));
-    greedy.write(Buffer.concat(Array.from({ length: 257 }, () => question("a"))));
+    silent.write(questionOf("toolgate.v1.ToolService"));
+    greedy.write(Buffer.concat(Array.from({ length: 257 }, () => questionOf("a"))));
     const ends = await Promise.all([endOf(silent), endOf(greedy)]);
     expect(ends.map((end) => end.status)).toEqual([status.DEADLINE_EXCEEDED, status.RESOURCE_EXHAUSTED]);
   });

@@ -1,4 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ServerReflectionRequestSchema } from "#gen/grpc/reflection/v1/reflection_pb.ts";
+import { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 
 /** Opens a raw call that sends headers only. */
 export function rawCall(
@@ -16,7 +19,6 @@ export function rawCall(
   return to.request(head, { endStream: false }).on("error", () => undefined);
 }
 
-/** Adds the length prefix to a message. */
 export function framed(message: Uint8Array, flags = 0): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags);
@@ -24,11 +26,20 @@ export function framed(message: Uint8Array, flags = 0): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
+export function callOf(tool: string, params: Record<string, string> = {}): Buffer {
+  return framed(toBinary(CallToolRequestSchema, create(CallToolRequestSchema, { tool, params })));
+}
+
+export function questionOf(symbol: string): Buffer {
+  const messageRequest = { case: "fileContainingSymbol", value: symbol } as const;
+  const request = create(ServerReflectionRequestSchema, { messageRequest });
+  return framed(toBinary(ServerReflectionRequestSchema, request));
+}
+
 /** How the server ended a call. */
 export interface CallEnd {
   /** grpc-status; undefined when none was sent. */
   status: number | undefined;
-  /** Headers and trailers. */
   headers: Record<string, unknown>;
   /** Code of RST_STREAM. */
   code: number | undefined;

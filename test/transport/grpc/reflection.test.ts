@@ -1,5 +1,3 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { create, createFileRegistry, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type FileDescriptorProto,
@@ -13,7 +11,7 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "#gen/grpc/reflection/v1/reflection_pb.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
+import { GRPC_SERVERS, useGateway } from "../gateway.ts";
 import { grpcClient } from "../grpc-client.ts";
 
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
@@ -23,28 +21,18 @@ const SERVICES = [
   "grpc.health.v1.Health",
   "grpc.reflection.v1.ServerReflection",
   "grpc.reflection.v1alpha.ServerReflection",
-  "toolgate.v1.AccountService",
   "toolgate.v1.HealthService",
-  "toolgate.v1.KeyService",
-  "toolgate.v1.ReceiptService",
-  "toolgate.v1.RunService",
   "toolgate.v1.ToolService",
 ];
 
-describe("server reflection", () => {
-  let gateway: Gateway;
+describe.each(GRPC_SERVERS)("reflection of the %s gRPC server", (_name, byLibrary) => {
+  const gateway = useGateway({}, [], byLibrary);
   let client: Client;
-
-  beforeAll(async () => {
-    gateway = await startGateway();
+  beforeAll(() => {
     client = grpcClient(gateway.grpcAddress);
   });
-  afterAll(async () => {
-    client.close();
-    await gateway.close();
-  });
+  afterAll(() => client.close());
 
-  /** Sends requests on one stream. */
   const ask = (...questions: Question[]) => askAs("v1", ...questions);
 
   async function askAs(version: "v1" | "v1alpha", ...questions: Question[]): Promise<Answer[]> {
@@ -98,12 +86,12 @@ describe("server reflection", () => {
   it("sends each file once per stream unless requested again", async () => {
     const [first, second, third] = await ask(
       { case: "fileByFilename", value: "toolgate/v1/tool_service.proto" },
-      { case: "fileByFilename", value: "toolgate/v1/receipt_service.proto" },
-      { case: "fileByFilename", value: "toolgate/v1/receipt_service.proto" },
+      { case: "fileByFilename", value: "toolgate/v1/health_service.proto" },
+      { case: "fileByFilename", value: "toolgate/v1/health_service.proto" },
     );
     const sent = new Set(filesOf(first).map(({ name }) => name));
     expect(filesOf(second).filter(({ name }) => sent.has(name))).toEqual([]);
-    expect(filesOf(third).map(({ name }) => name)).toEqual(["toolgate/v1/receipt_service.proto"]);
+    expect(filesOf(third).map(({ name }) => name)).toEqual(["toolgate/v1/health_service.proto"]);
   });
 
   it("finds extensions by type and number", async () => {
@@ -151,38 +139,5 @@ describe("server reflection", () => {
       value: "grpc.reflection.v1alpha.ServerReflectionRequest",
     });
     expect(filesOf(itself)[0]?.package).toBe("grpc.reflection.v1alpha");
-  });
-
-  it("works with buf curl to list and call methods", async () => {
-    const buf = (...args: string[]) =>
-      promisify(execFile)("node_modules/.bin/buf", [
-        "curl",
-        "--protocol",
-        "grpc",
-        "--http2-prior-knowledge",
-        ...args,
-      ]);
-    const url = `http://${gateway.grpcAddress}`;
-    const listed = await buf("--list-methods", url);
-    expect(listed.stdout.split("\n")).toEqual(
-      expect.arrayContaining([
-        "toolgate.v1.ToolService/CallTool",
-        "toolgate.v1.KeyService/RevokeKey",
-        "grpc.health.v1.Health/Check",
-      ]),
-    );
-    expect((await buf("--reflect-protocol", "grpc-v1alpha", "--list-methods", url)).stdout).toBe(
-      listed.stdout,
-    );
-    const { authorization } = gateway.key();
-    const data = JSON.stringify({ tool: "echo", params: { message: "by reflection" } });
-    const called = await buf(
-      "-H",
-      `authorization: ${authorization}`,
-      "-d",
-      data,
-      `${url}/toolgate.v1.ToolService/CallTool`,
-    );
-    expect(JSON.parse(called.stdout)).toEqual({ ok: true, result: { echo: "by reflection" } });
   });
 });

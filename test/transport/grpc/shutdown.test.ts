@@ -2,18 +2,18 @@ import { once } from "node:events";
 import { status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
+import { type Gateway, GRPC_SERVERS, startGateway } from "../gateway.ts";
 import { callGrpc, failureOf, grpcClient } from "../grpc-client.ts";
 
 const { callTool } = ToolService.method;
 const wait = { tool: "wait", params: {} };
 
-describe("a closing gRPC server", () => {
+describe.each(GRPC_SERVERS)("the %s gRPC server, closing", (_name, byLibrary) => {
   let gateway: Gateway;
   let metadata: { authorization: string };
 
   beforeEach(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({}, [], byLibrary);
     metadata = { authorization: gateway.key().authorization };
   });
   afterEach(() => gateway.close());

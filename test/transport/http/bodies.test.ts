@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { readBody } from "../../../src/transport/http/body.ts";
-import type { HttpServer } from "../../../src/transport/http/server.ts";
-import { BODY_LIMIT, type Gateway, startGateway } from "../gateway.ts";
-import { openHttpServer } from "../http-server.ts";
+import { BODY_LIMIT, useGateway } from "../gateway.ts";
+import { openHttpServer, postHead, useHttpServer } from "../http-server.ts";
+import { listen } from "../../support/servers.ts";
 
 interface Reply {
   readonly status: number;
@@ -53,31 +53,14 @@ class Client {
 }
 
 describe("the HTTP/1.1 server", () => {
-  let gateway: Gateway;
-  let server: HttpServer;
-  let port: number;
+  const gateway = useGateway();
+  const main = useHttpServer(gateway);
   let authorization: string;
-
-  beforeAll(async () => {
-    gateway = await startGateway();
-    ({ server, port } = await openHttpServer(gateway, {}));
+  beforeAll(() => {
     ({ authorization } = gateway.key());
   });
-  afterAll(async () => {
-    server.destroy();
-    await Promise.all([server.close(), gateway.close()]);
-  });
 
-  const head = (...more: string[]) =>
-    [
-      "POST /v1/mcp/tools/call HTTP/1.1",
-      "Host: 127.0.0.1",
-      `Authorization: ${authorization}`,
-      "Content-Type: application/json",
-      ...more,
-      "",
-      "",
-    ].join("\r\n");
+  const head = (...more: string[]) => postHead("/v1/mcp/tools/call", authorization, ...more);
   const call = (params: unknown, tool = "echo") => JSON.stringify({ tool, params });
   const post = (body: string) => head(`Content-Length: ${Buffer.byteLength(body)}`) + body;
   const chunked = (pieces: readonly string[]) =>
@@ -92,7 +75,7 @@ describe("the HTTP/1.1 server", () => {
     ["escaped", '\0\u2028"'],
     ["long", "é".repeat(20_000)],
   ])("returns text that is %s with its length in bytes", async (_, message) => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     client.socket.write(post(call({ message })) + post(call({ message: "next" })));
     expect(resultOf(await client.next())).toEqual({ echo: message });
     expect(resultOf(await client.next())).toEqual({ echo: "next" });
@@ -100,7 +83,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("reads whole, chunked and slow bodies, and after Expect", async () => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     client.socket.setNoDelay(true);
     const body = call({ message: "é😀" });
     client.socket.write(chunked([...body]));
@@ -118,7 +101,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("reads a gRPC-Web body in 1-byte chunks in time", async () => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     const bytes = Buffer.alloc(50_000, "x");
     const length = Buffer.alloc(5);
     length.writeUInt32BE(bytes.length, 1);
@@ -131,7 +114,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("keeps the connection after an error whose request was read", async () => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     client.socket.write(post(call({}, "nothing")) + post(call({ message: "next" })));
     expect((await client.next()).status).toBe(404);
     expect(resultOf(await client.next())).toEqual({ echo: "next" });
@@ -139,7 +122,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("answers ten pipelined requests in order", async () => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     const numbers = Array.from({ length: 10 }, (_, number) => `number ${number}`);
     client.socket.write(
       numbers
@@ -151,7 +134,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it.each(["at once", "in pieces"])("rejects a chunked body that is too long, sent %s", async (how) => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     const pieces = Array.from({ length: 9 }, () => "x".repeat(BODY_LIMIT / 8));
     if (how === "at once") client.socket.write(chunked(pieces));
     else client.socket.write(chunked(pieces).slice(0, BODY_LIMIT + 9_000));
@@ -160,7 +143,7 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("rejects a body shorter than its Content-Length", async () => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     client.socket.write(post(call({ message: "" })).slice(0, -1));
     client.socket.end();
     expect(await client.ended()).not.toContain("200 OK");
@@ -171,7 +154,7 @@ describe("the HTTP/1.1 server", () => {
     ["is not known yet", () => head("Transfer-Encoding: chunked"), []],
     ["waits", () => head("Transfer-Encoding: chunked").replace("application/json", "text/plain"), [415]],
   ])("answers requests before an unreadable body, whose own response %s", async (_, last, more) => {
-    const client = new Client(port);
+    const client = new Client(main.port);
     const signals: AbortSignal[] = [];
     const keep = (signal: AbortSignal) => signals.push(signal);
     gateway.tools.events.on("started", keep);
@@ -212,9 +195,8 @@ describe("the HTTP/1.1 server", () => {
 });
 
 it("does not wait for the body of a disconnected client", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listen(server);
   const asked = once(server, "request") as Promise<[IncomingMessage]>;
   const socket = connect(port, "127.0.0.1");
   socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf");

@@ -1,66 +1,43 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { HttpServer } from "../../../src/transport/http/server.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpServer } from "../http-server.ts";
-import { openSockets } from "../open-sockets.ts";
-
-/** Each side waits for the other: a busy machine takes its time. */
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { useGateway } from "../gateway.ts";
+import { postText, useHttpServer } from "../http-server.ts";
+import { forgetSockets, openSockets } from "../open-sockets.ts";
 
 describe("a client that disconnects", () => {
-  let gateway: Gateway;
-  let server: HttpServer;
-  let port: number;
+  const gateway = useGateway();
+  const opened = useHttpServer(gateway);
   let authorization: string;
-  let before: number;
   /** Signals of the running `wait` calls. */
   let signals: AbortSignal[];
 
-  beforeAll(async () => {
-    gateway = await startGateway();
-    ({ server, port } = await openHttpServer(gateway, {}));
+  beforeAll(() => {
     ({ authorization } = gateway.key());
     gateway.tools.events.on("started", (signal) => signals.push(signal));
   });
   beforeEach(() => {
-    before = openSockets();
+    forgetSockets();
     signals = [];
   });
   afterEach(() => {
     gateway.rate.before = undefined;
     gateway.tools.events.emit("release");
   });
-  afterAll(async () => {
-    server.destroy();
-    await Promise.all([server.close(), gateway.close()]);
-  });
-
   async function connected(): Promise<Socket> {
-    const socket = connect({ port, host: "127.0.0.1" }).on("error", () => undefined);
+    const socket = connect({ port: opened.port, host: "127.0.0.1" }).on("error", () => undefined);
     await once(socket, "connect");
     return socket;
   }
 
-  /** Resolves when both ends of the connection are closed. */
+  /** Resolves when the connection is closed. */
   async function leave(socket: Socket): Promise<void> {
     socket.destroy();
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets).toBe(0);
   }
 
-  function whole(path: string, message: object): string {
-    const body = JSON.stringify(message);
-    const head = [
-      `POST ${path} HTTP/1.1`,
-      "Host: 127.0.0.1",
-      `Authorization: ${authorization}`,
-      "Content-Type: application/json",
-      `Content-Length: ${body.length}`,
-    ];
-    return [...head, "", body].join("\r\n");
-  }
-
+  const whole = (path: string, message: object) => postText(path, authorization, message);
   const plain = () => whole("/v1/mcp/tools/call", { tool: "wait", params: {} });
   const mcp = () =>
     whole("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "wait", arguments: {} } });

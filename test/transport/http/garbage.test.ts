@@ -1,35 +1,23 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { HttpServer } from "../../../src/transport/http/server.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpServer } from "../http-server.ts";
+import { useGateway } from "../gateway.ts";
+import { postText, useHttpServer } from "../http-server.ts";
 
 const [CONNECTIONS, CALLS] = [64, 9_600];
 /** Bytes of a call, of 13,000: the test keeps records of requests, and some are open at a collection. */
 const MAX_SURVIVING = 800;
 
-let gateway: Gateway;
-let server: HttpServer;
+const gateway = useGateway();
+const opened = useHttpServer(gateway);
 const sockets: Socket[] = [];
 let ask: (calls: number) => Promise<void>;
 beforeAll(async () => {
-  gateway = await startGateway();
-  const opened = await openHttpServer(gateway, {});
-  ({ server } = opened);
-  const body = JSON.stringify({ tool: "paid", params: {} });
-  const request = [
-    "POST /v1/mcp/tools/call HTTP/1.1",
-    "Host: 127.0.0.1",
-    `Authorization: ${gateway.key().authorization}`,
-    "Content-Type: application/json",
-    `Content-Length: ${body.length}`,
-    "",
-    body,
-  ].join("\r\n");
+  const paid = { tool: "paid", params: {} };
+  const request = postText("/v1/mcp/tools/call", gateway.key().authorization, paid);
   for (let open = 0; open < CONNECTIONS; open++) sockets.push(connect(opened.port, "127.0.0.1"));
   await Promise.all(sockets.map((socket) => once(socket, "connect")));
   // As a database would, each answer lets other requests begin.
@@ -37,7 +25,7 @@ beforeAll(async () => {
     await Promise.all(
       sockets.map(async (socket) => {
         for (let left = calls / CONNECTIONS; left > 0; left--) {
-          gateway.rate.before = sleep(1);
+          gateway.rate.before = turn();
           socket.write(request);
           const [answer] = await once(socket, "data");
           expect(String(answer)).toContain("402 Payment Required");
@@ -46,10 +34,8 @@ beforeAll(async () => {
     );
   };
 });
-afterAll(async () => {
+afterAll(() => {
   for (const socket of sockets) socket.destroy();
-  server.destroy();
-  await Promise.all([server.close(), gateway.close()]);
 });
 
 it("leaves nothing of an answered call to the major collections", async () => {
@@ -62,7 +48,6 @@ it("leaves nothing of an answered call to the major collections", async () => {
   expect((oldGeneration() - before) / CALLS).toBeLessThan(MAX_SURVIVING);
 });
 
-/** Returns its size in bytes. */
 function oldGeneration(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space")?.space_used_size ?? 0;
 }

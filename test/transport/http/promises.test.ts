@@ -1,24 +1,14 @@
 import { createHook } from "node:async_hooks";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { HttpServer } from "../../../src/transport/http/server.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpServer } from "../http-server.ts";
+import { expect, it } from "vitest";
+import { useGateway } from "../gateway.ts";
+import { postText, useHttpServer } from "../http-server.ts";
 
 const CALLS = 20;
 
-let gateway: Gateway;
-let server: HttpServer;
-let port: number;
-beforeAll(async () => {
-  gateway = await startGateway();
-  ({ server, port } = await openHttpServer(gateway, {}));
-});
-afterAll(async () => {
-  server.destroy();
-  await Promise.all([server.close(), gateway.close()]);
-});
+const gateway = useGateway();
+const opened = useHttpServer(gateway);
 
 it.each([
   ["over HTTP/JSON", "/v1/mcp/tools/call", { tool: "echo", params: { message: "x" } }],
@@ -28,20 +18,13 @@ it.each([
     { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { message: "x" } } },
   ],
 ])("makes few promises for a call %s that awaits nothing", async (_, path, message) => {
-  const body = JSON.stringify(message);
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    "Host: 127.0.0.1",
-    `Authorization: ${gateway.key().authorization}`,
-    "Content-Type: application/json",
-    `Content-Length: ${body.length}`,
-  ];
-  const socket = connect(port, "127.0.0.1");
+  const text = postText(path, gateway.key().authorization, message);
+  const socket = connect(opened.port, "127.0.0.1");
   let promises = 0;
   const hook = createHook({ init: (_id, type) => void (promises += type === "PROMISE" ? 1 : 0) });
   const done = Promise.withResolvers<void>();
   let left = CALLS;
-  const ask = () => socket.write([...head, "", body].join("\r\n"));
+  const ask = () => socket.write(text);
   socket.on("data", (answer: Buffer) => {
     if (!answer.includes("200 OK")) done.reject(new Error(answer.toString()));
     else if (--left > 0) ask();

@@ -1,11 +1,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { HttpServer } from "../../../src/transport/http/server.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
-import { openHttpServer } from "../http-server.ts";
-import { openSockets } from "../open-sockets.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { useGateway } from "../gateway.ts";
+import { openHttpServer, postHead, useHttpServer } from "../http-server.ts";
+import { forgetSockets, openSockets, socketAccepted } from "../open-sockets.ts";
 
 const STALL_MS = 200;
 const LIMITS = {
@@ -39,43 +37,40 @@ class Caller {
 }
 
 describe("the HTTP/1.1 server", () => {
-  let gateway: Gateway;
-  let server: HttpServer;
-  let port: number;
-  let key: string;
-  let before: number;
+  const gateway = useGateway();
+  const main = useHttpServer(gateway, LIMITS);
+  let before = 0;
   const callers: Caller[] = [];
 
-  beforeAll(async () => {
-    gateway = await startGateway();
-    ({ server, port } = await openHttpServer(gateway, LIMITS));
-    key = `Authorization: ${gateway.key().authorization}`;
-  });
-  beforeEach(() => {
-    before = openSockets();
-  });
+  beforeEach(forgetSockets);
   afterEach(async () => {
     for (const { socket } of callers.splice(0)) socket.destroy();
-    // Sockets of an earlier file may close in the meantime.
-    await expect.poll(openSockets).toBeLessThanOrEqual(before);
+    await expect.poll(openSockets).toBe(0);
   });
-  afterAll(async () => {
-    server.destroy();
-    await Promise.all([server.close(), gateway.close()]);
-  });
-
-  /** Resolves when both ends are connected. */
-  async function connected(to = port): Promise<Caller> {
+  /** Resolves when the gateway has accepted it. */
+  async function connected(to = main.port): Promise<Caller> {
     before = openSockets();
+    const accepted = socketAccepted();
     const caller = new Caller(to);
     callers.push(caller);
-    await expect.poll(openSockets).toBe(before + 2);
+    await accepted;
     return caller;
   }
 
-  /** Resolves when the gateway has closed its end only. */
+  /** Resolves when the gateway has closed the last connection. */
   function letGo(): Promise<void> {
-    return expect.poll(openSockets).toBe(before + 1);
+    return expect.poll(openSockets).toBe(before);
+  }
+
+  /** Resolves when another connection was closed because it did not read for stallMs. */
+  async function stalled(): Promise<void> {
+    const open = openSockets();
+    const accepted = socketAccepted();
+    const { socket } = new Caller(main.port);
+    socket.pause().write("GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    await accepted;
+    await expect.poll(openSockets).toBe(open);
+    socket.destroy();
   }
 
   /** Repeats a chunk faster than any limit until the gateway closes the connection. */
@@ -85,17 +80,9 @@ describe("the HTTP/1.1 server", () => {
     clearInterval(dripping);
   }
 
-  function post(path: string, ...headers: string[]): string {
-    return [
-      `POST ${path} HTTP/1.1`,
-      "Host: 127.0.0.1",
-      key,
-      "Content-Type: application/json",
-      ...headers,
-      "",
-      "",
-    ].join("\r\n");
-  }
+  const post = (path: string, ...headers: string[]) =>
+    postHead(path, gateway.key().authorization, ...headers);
+  const QUESTION = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
   it("closes a silent connection", async () => {
     const caller = await connected();
@@ -139,7 +126,7 @@ describe("the HTTP/1.1 server", () => {
 
   it("closes an idle connection after a response", async () => {
     const caller = await connected();
-    caller.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    caller.socket.write(QUESTION);
     await caller.ended;
     expect(caller.status).toBe("200");
     expect(caller.text, "sent in seconds").toMatch(/^keep-alive: timeout=0\r$/im);
@@ -163,32 +150,30 @@ describe("the HTTP/1.1 server", () => {
     caller.socket.write(post("/mcp", `Content-Length: ${body.length}`) + body);
     const [signal] = await progress;
     // Idle for longer than stallMs, which must not shorten the wait afterwards.
-    await sleep(STALL_MS * 3);
+    await stalled();
     gateway.tools.events.emit("release");
     await letGo();
     await expect.poll(() => signal.aborted).toBe(true);
   });
 
   it("closes a connection with too many pipelined requests only", async () => {
-    const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const patient = await connected();
-    patient.socket.write(question.repeat(LIMITS.pipelined));
+    patient.socket.write(QUESTION.repeat(LIMITS.pipelined));
     await expect.poll(() => patient.text.split("HTTP/1.1 200").length - 1).toBe(LIMITS.pipelined);
     patient.socket.destroy();
     await expect.poll(openSockets).toBe(before);
     const caller = await connected();
-    caller.socket.write(question.repeat(LIMITS.pipelined + 1));
+    caller.socket.write(QUESTION.repeat(LIMITS.pipelined + 1));
     await letGo();
     expect(caller.text).toBe("");
   });
 
   it("keeps a connection that pipelines and reads", async () => {
-    const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const caller = await connected();
     const answers = () => expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1);
     const body = '{"tool":"wait","params":{}}';
     const started = once(gateway.tools.events, "started");
-    const others = question.repeat(LIMITS.pipelined - 1);
+    const others = QUESTION.repeat(LIMITS.pipelined - 1);
     caller.socket.write(others + post("/v1/mcp/tools/call", `Content-Length: ${body.length}`) + body);
     await started;
     await answers().toBe(LIMITS.pipelined - 1);
@@ -204,10 +189,9 @@ describe("the HTTP/1.1 server", () => {
     const caller = await connected(opened.port);
     caller.socket.pause();
     const { checks } = gateway.health;
-    const question = "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-    caller.socket.write(`${question}GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${question.repeat(3)}`);
+    caller.socket.write(`${QUESTION}GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${QUESTION.repeat(3)}`);
     await expect.poll(() => gateway.health.checks).toBe(checks + 1);
-    await sleep(100);
+    await connected(opened.port).then(({ ended }) => ended);
     expect(gateway.health.checks).toBe(checks + 1);
     caller.socket.resume();
     await expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1).toBe(5);
@@ -221,17 +205,17 @@ describe("the HTTP/1.1 server", () => {
   });
 
   it("closes a connection above the limit", async () => {
-    const others = Array.from({ length: LIMITS.connections }, () => new Caller(port));
+    const others = Array.from({ length: LIMITS.connections }, () => new Caller(main.port));
     await Promise.all(others.map(({ socket }) => once(socket, "connect")));
-    const late = new Caller(port);
+    const late = new Caller(main.port);
     await late.ended;
     expect(late.text).toBe("");
     for (const { socket } of [...others, late]) socket.destroy();
-    await expect.poll(openSockets).toBe(before);
+    await expect.poll(openSockets).toBe(0);
     // Writes at once: the limit for the head is short.
-    const next = new Caller(port);
+    const next = new Caller(main.port);
     callers.push(next);
-    next.socket.write("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    next.socket.write(QUESTION);
     await expect.poll(() => next.status).toBe("200");
   });
 
@@ -244,7 +228,7 @@ describe("the HTTP/1.1 server", () => {
     const started = once(gateway.tools.events, "started");
     caller.socket.write(post("/v1/mcp/tools/call", `Content-Length: ${body.length}`) + body);
     await started;
-    await sleep(STALL_MS * 3);
+    await stalled();
     gateway.tools.events.emit("release");
     await expect.poll(() => caller.text).toContain('"waited":true');
     caller.socket.destroy();

@@ -47,7 +47,6 @@ const usesTools: Behaviour = (response, asked) => {
 
 let flooded = 0;
 
-/** What the latest flood has sent. */
 export function floodedBytes(): number {
   return flooded;
 }
@@ -96,6 +95,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   sees: says("A cat."),
   open: says("Fo", "ur."),
+  fetches: says("Fo", "ur."),
   "waits-for-a-second": (response) =>
     void setTimeout(() => void says("Done.")(response, { model: "", messages: [] }), 1_000),
   once: says("Fo", "ur."),

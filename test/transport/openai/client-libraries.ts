@@ -6,22 +6,17 @@ import { z } from "zod";
 import type { Agent, World } from "../../support/world.ts";
 import { vectorAt } from "./embedding-upstream.ts";
 
-/** What the tests of one gateway share. */
-interface Scene {
-  readonly world: World;
-  readonly agent: Agent;
-  /** Of an answer of the model `good`, micro-USD. */
-  readonly charge: number;
-}
-
-/** Tests with clients of the OpenAI API that others wrote. */
-export function clientLibraries(scene: () => Scene): void {
+/**
+ * Tests with clients of the OpenAI API that others wrote.
+ * @param charge of an answer of the model `good`, micro-USD
+ */
+export function clientLibraries(world: World, agent: () => Agent, charge: number): void {
   describe("the AI SDK's provider for the OpenAI API", () => {
     const ai = () =>
       createOpenAICompatible({
         name: "toolgate",
-        baseURL: `${scene().world.gateway.baseUrl}/openai/v1`,
-        apiKey: scene().agent.apiKey,
+        baseURL: `${world.gateway.baseUrl}/openai/v1`,
+        apiKey: agent().apiKey,
         includeUsage: true,
       });
 
@@ -32,7 +27,7 @@ export function clientLibraries(scene: () => Scene): void {
       expect(await result.usage).toMatchObject({
         inputTokens: 11,
         outputTokens: 2,
-        raw: { cost_usdc_microusd: scene().charge, receipt_id: expect.stringMatching(/^rcpt_/) },
+        raw: { cost_usdc_microusd: charge, receipt_id: expect.stringMatching(/^rcpt_/) },
       });
     });
 
@@ -47,9 +42,9 @@ export function clientLibraries(scene: () => Scene): void {
 
   describe("LangChain's classes for the OpenAI API", () => {
     const options = () => ({
-      apiKey: scene().agent.apiKey,
+      apiKey: agent().apiKey,
       maxRetries: 0,
-      configuration: { baseURL: `${scene().world.gateway.baseUrl}/openai/v1` },
+      configuration: { baseURL: `${world.gateway.baseUrl}/openai/v1` },
     });
 
     it("answer a chat, whole and streamed, with counts", async () => {
@@ -60,10 +55,10 @@ export function clientLibraries(scene: () => Scene): void {
       const parts: unknown[] = [];
       for await (const chunk of await model.stream("2+2?")) parts.push(chunk.content);
       expect(parts.join("")).toBe("Four.");
-      const { body } = await scene().world.get(scene().agent, "/receipts");
+      const { body } = await world.get(agent(), "/receipts");
       expect(body.items).toMatchObject([
-        { debited_usdc_microusd: scene().charge },
-        { debited_usdc_microusd: scene().charge },
+        { debited_usdc_microusd: charge },
+        { debited_usdc_microusd: charge },
       ]);
     });
 

@@ -45,7 +45,6 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 
 export const EMBEDDING_MODELS = Object.keys(BEHAVIOURS);
 
-/** Answers a request for embeddings. */
 export function embed(response: ServerResponse, asked: Asked): void {
   const data = asked.input.map((_, index) => item(vectorAt(index, asked.dimensions), index));
   json(response, 200, BEHAVIOURS[asked.model]?.(asked, { data, usage: EMBEDDED }));

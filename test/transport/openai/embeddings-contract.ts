@@ -4,12 +4,6 @@ import type { ModelServer } from "../../inference/model-server.ts";
 import type { Agent, World } from "../../support/world.ts";
 import { EMBEDDED, vectorAt } from "./embedding-upstream.ts";
 
-/** What the tests of one gateway share. */
-interface Scene {
-  readonly world: World;
-  readonly upstream: ModelServer;
-}
-
 const PATH = "/openai/v1/embeddings";
 /** 5 tokens at 2 USD per million. */
 const COUNTED = 10;
@@ -17,19 +11,17 @@ const COUNTED = 10;
 const QUOTED = 36;
 const input = ["a", "b"];
 
-/** Tests of POST /openai/v1/embeddings. */
-export function embeddingsContract(scene: () => Scene): void {
+export function embeddingsContract(world: World, upstream: () => ModelServer): void {
   let agent: Agent;
   let client: OpenAI;
   beforeEach(async () => {
-    const { world } = scene();
     agent = await world.agent({ balance: 1_000_000n });
     const baseURL = `${world.gateway.baseUrl}/openai/v1`;
     client = new OpenAI({ baseURL, apiKey: agent.apiKey, maxRetries: 0 });
   });
-  const receipts = async () => (await scene().world.get(agent, "/receipts")).body.items;
+  const receipts = async () => (await world.get(agent, "/receipts")).body.items;
   const post = (body: object, who = agent, headers: Record<string, string> = {}) =>
-    scene().world.post(who, PATH, { model: "embeds-numbers", input, ...body }, headers);
+    world.post(who, PATH, { model: "embeds-numbers", input, ...body }, headers);
 
   describe("embeddings over the OpenAI API", () => {
     it.each(["embeds-numbers", "embeds-base64", "embeds-unordered"])(
@@ -51,21 +43,21 @@ export function embeddingsContract(scene: () => Scene): void {
           quoted_usdc_microusd: QUOTED,
           debited_usdc_microusd: COUNTED,
         });
-        const sent = JSON.parse(scene().upstream.received.at(-1)?.body ?? "");
+        const sent = JSON.parse(upstream().received.at(-1)?.body ?? "");
         expect(sent).toEqual({ model, input, encoding_format: "base64" });
       },
     );
 
     it("returns numbers unless base64 is asked for, and replays one answer in both", async () => {
-      const { upstream } = scene();
-      const asked = upstream.received.length;
+      const { received } = upstream();
+      const asked = received.length;
       const key = { "Idempotency-Key": "once" };
       const numbers = await post({}, agent, key);
       expect(numbers.body.data[1].embedding).toEqual(vectorAt(1));
       const { body: coded } = await post({ encoding_format: "base64" }, agent, key);
       expect(Buffer.from(coded.data[1].embedding, "base64").readFloatLE(8)).toBe(vectorAt(1)[2]);
       expect(coded.receipt_id).toBe(numbers.body.receipt_id);
-      expect([upstream.received.length - asked, (await receipts()).length]).toEqual([1, 1]);
+      expect([received.length - asked, (await receipts()).length]).toEqual([1, 1]);
     });
 
     it("takes a text, tokens, lists of tokens and dimensions", async () => {
@@ -73,7 +65,7 @@ export function embeddingsContract(scene: () => Scene): void {
       for (const one of ["a", [1, 2, 3], [[1, 2], [3]]]) {
         const { data } = await client.embeddings.create({ model: "embeds-base64", input: one, dimensions });
         expect(data[0]?.embedding).toEqual(vectorAt(0, dimensions));
-        const { input: sent } = JSON.parse(scene().upstream.received.at(-1)?.body ?? "");
+        const { input: sent } = JSON.parse(upstream().received.at(-1)?.body ?? "");
         expect(sent).toEqual(Array.isArray(one) && Array.isArray(one[0]) ? one : [one]);
       }
       const quotes = (await receipts()).map(
@@ -124,7 +116,6 @@ export function embeddingsContract(scene: () => Scene): void {
     });
 
     it("offers the whole payment without balance", async () => {
-      const { world } = scene();
       const { status, body, headers } = await post({}, await world.agent());
       expect([status, body.quote.price_usdc_microusd, body.error.type]).toEqual([
         402,
@@ -136,7 +127,6 @@ export function embeddingsContract(scene: () => Scene): void {
     });
 
     it("is inference_embed on /v1, whose model is not one of inference_chat", async () => {
-      const { world } = scene();
       const { body } = await world.call(agent, "inference_embed", { model: "embeds-base64", input });
       expect(body).toMatchObject({
         result: { type: "embeddings", embeddings: [vectorAt(0), vectorAt(1)], usage: EMBEDDED },

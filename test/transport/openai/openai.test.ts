@@ -1,20 +1,21 @@
 import { spawn, spawnSync } from "node:child_process";
 import { connect } from "node:net";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
 import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
 import { modelServer, type ModelServer } from "../../inference/model-server.ts";
-import { startWorld, type Agent, type World } from "../../support/world.ts";
+import { useWorld } from "../../support/use-world.ts";
+import type { Agent } from "../../support/world.ts";
 import { clientLibraries } from "./client-libraries.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
+import { serverFetches } from "./server-fetches.ts";
 import { walletBuyer } from "./wallet-buyer.ts";
 import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
 
@@ -27,6 +28,8 @@ const TERMS = {
 };
 const MORE_TERMS: Readonly<Record<string, object>> = {
   sees: { image_tokens: 100 },
+  fetches: { image_tokens: 100 },
+  open: { image_tokens: 100 },
   once: { requests_per_minute: 1 },
   "waits-for-a-second": { concurrency: 1 },
 };
@@ -39,22 +42,18 @@ const QUOTED = 316;
 /** Not counted: 15.2 for the prompt and 0.6 for each of two bytes. */
 const TWO_BYTES = 17;
 
-let folder: string;
+const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-openai-"));
 let upstream: ModelServer;
-let world: World;
-let agent: Agent;
-let client: OpenAI;
-
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-openai-"));
+const world = useWorld(async () => {
   upstream = await chatUpstream(KEY);
   // One upstream each, as the failures of one close it for a while.
   const upstreams = MODELS.map((id) => ({
     name: id,
-    api_key_env: "FIRST_KEY",
+    api_key_env: "TOOL_FIRST_KEY",
     stall_timeout_ms: 300,
     first_piece_timeout_ms: id === "stays" ? 60_000 : 300,
     ...(id === "open" && { unknown_members: "pass" }),
+    ...(id === "fetches" && { unknown_members: "pass", image_urls: "pass" }),
     models: [{ id, ...TERMS, ...MORE_TERMS[id] }],
   }));
   // Serves two of the models where their first server is busy, or breaks off.
@@ -68,20 +67,19 @@ beforeAll(async () => {
     embedding_models: [{ id, input_usd_per_million: 2, context_length: 100, dimensions: 3 }],
   }));
   const file = path.join(folder, "config.json");
-  await writeFile(file, JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders] } }));
-  world = await startWorld({
+  writeFileSync(file, JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders] } }));
+  return {
     TOOLGATE_CONFIG: file,
     INFERENCE_BASE_URL: upstream.baseUrl,
-    FIRST_KEY: KEY,
+    TOOL_FIRST_KEY: KEY,
     GASLESS_MINIMUM_MICROUSD: "1",
-  });
+  };
 });
+let agent: Agent;
+let client: OpenAI;
 afterAll(async () => {
-  const violations = await world.violations();
-  await world.close();
   await upstream[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-  expect(violations).toEqual([]);
+  rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
   agent = await world.agent({ balance: BALANCE });
@@ -94,7 +92,6 @@ function openAi({ apiKey }: Agent, options: object = {}): OpenAI {
 
 type Body = Record<string, unknown>;
 
-/** POSTs a chat and reads the response whole. */
 async function post(body: Body, who: Agent | undefined = agent, headers: Record<string, string> = {}) {
   const {
     status,
@@ -104,7 +101,6 @@ async function post(body: Body, who: Agent | undefined = agent, headers: Record<
   return { status, json, headers: received };
 }
 
-/** Reads a stream whole. */
 async function streamed(model: string, more: Body = {}, headers: Record<string, string> = {}) {
   const body = { model, messages, stream: true as const, ...more };
   const chunks: OpenAI.ChatCompletionChunk[] = [];
@@ -367,13 +363,13 @@ describe("endings of streams", () => {
     );
     await expect.poll(() => upstream.received.length).toBe(asked + 1);
     // Once all buffers are full, what the upstream has sent stays the same.
-    await expect
-      .poll(async () => {
-        const before = floodedBytes();
-        await sleep(300);
-        return before > 0 && floodedBytes() === before;
-      })
-      .toBe(true);
+    let before = 0;
+    const hasStopped = () => {
+      const stopped = before > 0 && floodedBytes() === before;
+      before = floodedBytes();
+      return stopped;
+    };
+    await expect.poll(hasStopped, { interval: 300 }).toBe(true);
     // Nothing else stopped it: it goes on as soon as the caller reads.
     const held = floodedBytes();
     socket.resume();
@@ -437,20 +433,25 @@ describe("curl", () => {
 
 describe("comments of a quiet stream", () => {
   it("start the response and stop with its end", async () => {
+    const seen = Promise.withResolvers<void>();
     const server = await modelServer((response) => {
       const stream = new ChunkStream(response, [], new AbortController().signal);
       stream.start(10);
-      setTimeout(() => stream.end({ done: true }), 100);
+      void seen.promise.then(() => stream.end({ done: true }));
     });
-    const answer = await fetch(server.baseUrl);
-    const text = await answer.text();
+    let text = "";
+    for await (const part of (await fetch(server.baseUrl)).body ?? []) {
+      text += Buffer.from(part).toString();
+      if (text.split("keep-alive").length > 2) seen.resolve();
+    }
     expect(text).toMatch(/^(?:: keep-alive\n\n)+data: {"done":true}\n\ndata: \[DONE\]\n\n$/);
     await server[Symbol.asyncDispose]();
   });
 });
 
-clientLibraries(() => ({ world, agent, charge: COUNTED }));
-walletBuyer(() => ({ world, charge: COUNTED, quoted: QUOTED }));
+clientLibraries(world, () => agent, COUNTED);
+serverFetches(world, () => upstream);
+walletBuyer(world, COUNTED, QUOTED);
 
 describe("errors over the OpenAI API", () => {
   it.each([
@@ -523,4 +524,4 @@ describe("errors over the OpenAI API", () => {
   });
 });
 
-embeddingsContract(() => ({ world, upstream }));
+embeddingsContract(world, () => upstream);

@@ -3,23 +3,17 @@ import { describe, expect, it } from "vitest";
 import { keypairSigner, payingFetch, ToolgateClient } from "../../../src/client/index.ts";
 import type { World } from "../../support/world.ts";
 
-/** What the tests of one gateway share. */
-interface Scene {
-  readonly world: World;
-  /** Of an answer of the model `good`, micro-USD. */
-  readonly charge: number;
-  /** Of a call without `max_tokens`, micro-USD. */
-  readonly quoted: number;
-}
-
 const FUNDS = 1_000_000n;
 const call = { model: "good", messages: [{ role: "user" as const, content: "2+2?" }] };
 
-/** Tests of a wallet that has no account until it buys, and then streams chats with a key of its own. */
-export function walletBuyer(scene: () => Scene): void {
+/**
+ * Tests of a wallet that has no account until it buys, and then streams chats with a key of its own.
+ * @param charge of an answer of the model `good`, micro-USD
+ * @param quoted of a call without `max_tokens`, micro-USD
+ */
+export function walletBuyer(world: World, charge: number, quoted: number): void {
   describe("a wallet without an account", () => {
     it("buys a chat, makes an API key, and streams with the official client", async () => {
-      const { world, charge, quoted } = scene();
       const { baseUrl } = world.gateway;
       const wallet = world.chain.controls.createWallet({ microUsd: FUNDS, lamports: 0n });
       const payment = { signer: keypairSigner(wallet), maxPrice: "0.01", budget: "0.01" };

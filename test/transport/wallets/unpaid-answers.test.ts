@@ -1,5 +1,20 @@
 import { expect, it } from "vitest";
+import { networkOf } from "../../../src/transport/remote-address.ts";
 import { UNPAID_RATE, UnpaidAnswers } from "../../../src/transport/wallets/unpaid-answers.ts";
+
+it("limits the networks of one IPv6 site together", () => {
+  const unpaid = new UnpaidAnswers({ now: () => 1_000 });
+  let answered = 0;
+  const flood = (site: string) => {
+    for (let net = 0; net < 20_000; net++) {
+      unpaid.require(from(networkOf(`${site}:${net.toString(16)}::1`)));
+      answered += 1;
+    }
+  };
+  expect(() => flood("2001:db8:1")).toThrow(/^too many unpaid requests/);
+  expect(answered).toBe(8 * UNPAID_RATE.burst);
+  expect(() => unpaid.require(from(networkOf("2001:db8:2::1")))).not.toThrow();
+});
 
 const from = (network: string) => ({ address: network, network, userAgent: "" });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { PaymentRequiredError } from "../../../src/app/calls/payment-required-error.ts";
+import { PaymentRequiredError } from "../../../src/app/calls/call-errors.ts";
 import { JwsSigner } from "../../../src/domain/payments/jws-signer.ts";
 import { ANY_WALLET } from "../../../src/domain/payments/quote.ts";
 import { X402_NETWORK } from "../../../src/domain/payments/x402.ts";

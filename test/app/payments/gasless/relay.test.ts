@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Keypair, PublicKey, VersionedTransaction } from "@solana/web3.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { ToolgateError } from "../../../../src/domain/core/errors.ts";
 import { bid, limit, memo, payment, transfer } from "../../../payments/gasless/fixture.ts";
 import {
@@ -9,19 +8,13 @@ import {
   transfer as usdcTransfer,
   usdcOf,
 } from "../../../localchain/paying.ts";
-import { altered, PRICE, RelayScene, type Instance, type Payment } from "./relay-fixture.ts";
+import { altered, PRICE, RelayScene, type Payment } from "./relay-fixture.ts";
+import { closing } from "../../../support/postgres.ts";
 
 /** Relaying on the real database and a local chain, over three instances. */
-let scene: RelayScene;
-let [one, two, three]: Instance[] = [];
-let hasty: Instance;
-
-beforeAll(async () => {
-  scene = await RelayScene.start();
-  [one, two, three] = Array.from({ length: 3 }, () => scene.instance());
-  hasty = scene.instance({ waitMs: 300 });
-});
-afterAll(() => scene.close());
+const scene = closing(await RelayScene.start());
+const [one, two, three] = [scene.instance(), scene.instance(), scene.instance()];
+const hasty = scene.instance({ waitMs: 300 });
 afterEach(() => {
   scene.local.faults.clear();
   scene.local.faults.resetCallCounts();
@@ -37,8 +30,9 @@ async function refusal(relaying: Promise<unknown>): Promise<ToolgateError> {
   throw error;
 }
 
+const UNKNOWN_BLOCKHASH = PublicKey.unique().toBase58();
 const hashOf = (payment: Payment) => scene.sponsor().decode(payment.bytes).messageHash;
-const claimOf = async (payment: Payment) => (await one!.book.find(hashOf(payment)))!;
+const claimOf = async (payment: Payment) => (await one.book.find(hashOf(payment)))!;
 
 async function expectState(payment: Payment, state: string): Promise<void> {
   await expect.poll(async () => (await claimOf(payment)).state).toBe(state);
@@ -46,12 +40,13 @@ async function expectState(payment: Payment, state: string): Promise<void> {
 
 describe("relay", () => {
   it("claims a payment, lands it, and never sends it again", async () => {
-    const before = await scene.treasuryHas();
+    const [before, since] = [await scene.treasuryHas(), Date.now()];
     const payment = scene.pay();
 
-    const { claimedAt } = await scene.relay(one!, payment);
+    const { claimedAt } = await scene.relay(one, payment);
 
-    expect(Math.abs(claimedAt - Date.now())).toBeLessThan(30_000);
+    expect(claimedAt).toBeGreaterThanOrEqual(since - 1);
+    expect(claimedAt).toBeLessThanOrEqual(Date.now());
     expect(await scene.treasuryHas()).toBe(before + PRICE);
     expect(await claimOf(payment)).toMatchObject({
       state: "confirmed",
@@ -60,21 +55,8 @@ describe("relay", () => {
     });
     const sent = scene.sends();
     const late = { receivedAt: payment.quote.expiresAt + 1 };
-    expect(await scene.relay(two!, payment, late)).toEqual({ claimedAt });
+    expect(await scene.relay(two, payment, late)).toEqual({ claimedAt });
     expect(scene.sends()).toBe(sent);
-  });
-
-  it("sends one payment once when several instances receive it concurrently", async () => {
-    const [before, spent] = [await scene.treasuryHas(), await one!.book.spentToday()];
-    const payment = scene.pay();
-
-    const all = await Promise.all(
-      [one!, two!, three!, one!, two!, three!].map((at) => scene.relay(at, payment)),
-    );
-
-    expect(new Set(all.map(({ claimedAt }) => claimedAt)).size).toBe(1);
-    expect(await scene.treasuryHas()).toBe(before + PRICE);
-    expect((await one!.book.spentToday()) - spent).toBe(10_001n);
   });
 
   it("accepts one of two transactions for a quote, whichever is first", async () => {
@@ -82,7 +64,7 @@ describe("relay", () => {
     const first = scene.pay();
     const second = { ...scene.pay({ quote: first.quote, instructions: slower }), keyId: first.keyId };
 
-    const ended = await Promise.allSettled([scene.relay(one!, first), scene.relay(two!, second)]);
+    const ended = await Promise.allSettled([scene.relay(one, first), scene.relay(two, second)]);
 
     expect(ended.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect(ended.find(({ status }) => status === "rejected")).toMatchObject({
@@ -95,72 +77,43 @@ describe("relay", () => {
     const payment = scene.pay();
     const caller = new AbortController();
     scene.local.faults.add({ method: "simulateTransaction", fault: { kind: "delay", ms: 300 }, calls: 1 });
-    const relaying = scene.relay(one!, payment, { signal: caller.signal });
-    await expect.poll(() => one!.book.find(hashOf(payment)), { interval: 5 }).toBeDefined();
+    const relaying = scene.relay(one, payment, { signal: caller.signal });
+    await expect.poll(() => one.book.find(hashOf(payment)), { interval: 5 }).toBeDefined();
     caller.abort(new Error("gone"));
 
     await expect(relaying).rejects.toThrow("gone");
     await expectState(payment, "confirmed");
   });
 
-  it("identifies a payment by its message, without the fee payer's signature", async () => {
-    const payment = scene.pay();
-    const scribbled = { ...payment, bytes: Buffer.from(payment.bytes).fill(9, 1, 65) };
-
-    const { claimedAt } = await scene.relay(one!, scribbled);
-
-    expect(await scene.relay(two!, payment)).toEqual({ claimedAt });
-  });
-
   const slower = (people: Parameters<typeof payment>[0]) => payment(people).with(1, bid(2));
 });
 
 describe("payments that are not sent", () => {
-  it.each<readonly [what: string, code: string, message: RegExp, make: () => Payment]>([
-    [
-      "a quote too cheap",
-      "INVALID_PAYMENT",
-      /\(quote_too_cheap\).*\$0\.001/u,
-      () => scene.pay({ quote: scene.quote(999n) }),
-    ],
-    [
-      "the wrong amount",
-      "INVALID_PAYMENT",
-      /\(transfer_amount\)/u,
-      () => scene.pay({ instructions: cheaper }),
-    ],
-    [
-      "a broken rule",
-      "INVALID_PAYMENT",
-      /\(instruction_layout\)/u,
-      () => scene.pay({ instructions: unnamed }),
-    ],
-    [
-      "an old blockhash",
-      "INVALID_PAYMENT",
-      /\(blockhash_expired\)/u,
-      () => scene.pay({ blockhash: PublicKey.unique().toBase58() }),
-    ],
-  ])("refuses a payment that is %s, and makes no claim", async (_what, code, message, make) => {
+  it.each<readonly [what: string, message: RegExp, make: () => Payment]>([
+    ["for a cheap quote", /\(quote_too_cheap\).*\$0\.001/u, () => scene.pay({ quote: scene.quote(999n) })],
+    ["of the wrong amount", /\(transfer_amount\)/u, () => scene.pay({ instructions: cheaper })],
+    ["against a rule", /\(instruction_layout\)/u, () => scene.pay({ instructions: unnamed })],
+    ["with an old blockhash", /\(blockhash_expired\)/u, () => scene.pay({ blockhash: UNKNOWN_BLOCKHASH })],
+  ])("refuses a payment %s, and makes no claim", async (_what, message, make) => {
     const payment = make();
-    const error = await refusal(scene.relay(one!, payment));
+    const error = await refusal(scene.relay(one, payment));
 
-    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(error).toMatchObject({ code: "INVALID_PAYMENT", message: expect.stringMatching(message) });
     expect(scene.sends()).toBe(0);
     // The same quote can be paid as it should be.
     if (payment.quote.price !== PRICE) return;
-    await scene.relay(one!, scene.pay({ quote: payment.quote }));
+    await scene.relay(one, scene.pay({ quote: payment.quote }));
   });
 
   it("refuses a payment after its quote expired", async () => {
     const payment = scene.pay();
-    const error = await refusal(scene.relay(one!, payment, { receivedAt: payment.quote.expiresAt + 1 }));
+    const error = await refusal(scene.relay(one, payment, { receivedAt: payment.quote.expiresAt + 1 }));
 
     expect(error).toMatchObject({
       code: "QUOTE_EXPIRED",
       message: expect.stringContaining("without a payment"),
     });
-    expect(await one!.book.find(hashOf(payment))).toBeUndefined();
+    expect(await one.book.find(hashOf(payment))).toBeUndefined();
   });
 
   it("refuses an unknown fee payer", async () => {
@@ -171,7 +124,7 @@ describe("payments that are not sent", () => {
       payer: scene.payer.publicKey.toBase58(),
       recent: { blockhash: PublicKey.unique().toBase58(), lastValidBlockHeight: 1n },
     });
-    expect((await refusal(one!.relay.identify(transaction))).message).toContain("(payer_signature)");
+    expect((await refusal(one.relay.identify(transaction))).message).toContain("(payer_signature)");
     const { bytes } = scene.pay();
     const renewed = scene.instance({ sponsor });
 
@@ -180,18 +133,18 @@ describe("payments that are not sent", () => {
 
   it("refuses a transaction that would fail, at no cost, and accepts another attempt", async () => {
     const poor = scene.local.controls.createWallet({ microUsd: PRICE - 1n, lamports: 0n });
-    const spent = await one!.book.spentToday();
+    const spent = await one.book.spentToday();
     const failing = scene.pay({ payer: poor });
 
-    const error = await refusal(scene.relay(one!, failing));
+    const error = await refusal(scene.relay(one, failing));
 
     expect(error).toMatchObject({ code: "INVALID_PAYMENT", status: 402 });
     expect(error.message).toMatch(/\(simulation_failed\).*nothing was sent/u);
-    expect([scene.sends(), await one!.book.spentToday()]).toEqual([0, spent]);
-    expect((await refusal(scene.relay(two!, failing))).message).toBe(error.message);
+    expect([scene.sends(), await one.book.spentToday()]).toEqual([0, spent]);
+    expect((await refusal(scene.relay(two, failing))).message).toBe(error.message);
 
     scene.local.controls.mintUsdc(poor.publicKey, 1n);
-    await scene.relay(two!, scene.pay({ payer: poor, quote: failing.quote, instructions: costlier }));
+    await scene.relay(two, scene.pay({ payer: poor, quote: failing.quote, instructions: costlier }));
   });
 
   it("refuses payments beyond the account's quotas and the daily budget", async () => {
@@ -204,7 +157,7 @@ describe("payments that are not sent", () => {
     const fails = scene.pay({ payer: poor });
     await refusal(scene.relay(tight, fails));
     const failing = { accountId: fails.quote.accountId };
-    const broke = scene.instance({ limits: { ...limits, dailyLamports: await one!.book.spentToday() } });
+    const broke = scene.instance({ limits: { ...limits, dailyLamports: await one.book.spentToday() } });
     scene.local.faults.resetCallCounts();
 
     const errors = [
@@ -234,7 +187,7 @@ describe("payments that are not sent", () => {
       await rpc(scene.local, "sendTransaction", bytes.toString("base64"), { encoding: "base64" });
       await expect.poll(() => usdcOf(scene.local, to)).toBe(PRICE);
     };
-    const { chain } = one!;
+    const { chain } = one;
     const draining = altered(chain, {
       send: async (bytes, signal) => {
         await away(thief, friend);
@@ -242,7 +195,7 @@ describe("payments that are not sent", () => {
       },
     });
     const robbed = scene.instance({ chain: draining });
-    const spent = await one!.book.spentToday();
+    const spent = await one.book.spentToday();
     const answers: string[] = [];
     for (let attempt = 0; attempt < 4; attempt++) {
       answers.push((await refusal(scene.relay(robbed, scene.pay({ payer: thief }), account))).message);
@@ -254,7 +207,7 @@ describe("payments that are not sent", () => {
       "within 24 hours",
       "within 24 hours",
     ]);
-    expect((await one!.book.spentToday()) - spent).toBe(20_002n);
+    expect((await one.book.spentToday()) - spent).toBe(20_002n);
     // The wallet is known under another account, too, and the account with another wallet.
     const others = [
       scene.relay(robbed, scene.pay({ payer: thief })),
@@ -264,13 +217,13 @@ describe("payments that are not sent", () => {
   });
 
   it("refuses a known blockhash that expires too soon to land", async () => {
-    const { blockhash } = (await one!.relay.recentBlockhash())!;
+    const { blockhash } = (await one.relay.recentBlockhash())!;
     const payment = scene.pay({ blockhash });
     scene.local.chain.advance(125);
 
-    expect((await refusal(scene.relay(one!, payment))).message).toContain("(blockhash_too_old)");
+    expect((await refusal(scene.relay(one, payment))).message).toContain("(blockhash_too_old)");
     // Another instance has not handed it out, and finds it good for a while.
-    await scene.relay(two!, payment);
+    await scene.relay(two, payment);
   });
 
   const cheaper = (people: Parameters<typeof payment>[0]) =>
@@ -290,7 +243,7 @@ describe("when the network does not answer", () => {
     scene.local.faults.add({ method: "isBlockhashValid", fault: { kind: "http", status: 503 }, calls: 1 });
 
     expect(await refusal(scene.relay(scene.instance(), payment))).toMatchObject({ code: "UNAVAILABLE" });
-    expect(await one!.book.find(hashOf(payment))).toBeUndefined();
+    expect(await one.book.find(hashOf(payment))).toBeUndefined();
   });
 
   it("returns PAYMENT_PENDING for an unsent claim, and sends it when the payment is repeated", async () => {
@@ -303,7 +256,7 @@ describe("when the network does not answer", () => {
     expect(error).toMatchObject({ code: "PAYMENT_PENDING", status: 503, retryAfterSeconds: 2 });
     expect([(await claimOf(payment)).state, scene.sends()]).toEqual(["claimed", 0]);
     scene.local.faults.clear();
-    const { claimedAt } = await scene.relay(one!, payment);
+    const { claimedAt } = await scene.relay(one, payment);
     expect((await claimOf(payment)).claimedAt).toBe(claimedAt);
   });
 
@@ -322,17 +275,17 @@ describe("when the network does not answer", () => {
     stopping.abort();
     await expectState(payment, "unknown");
     const other = scene.pay({ quote: payment.quote });
-    expect((await refusal(scene.relay(two!, other))).message).toContain("(quote_taken)");
+    expect((await refusal(scene.relay(two, other))).message).toContain("(quote_taken)");
 
     scene.local.faults.clear();
-    const { claimedAt } = await scene.relay(one!, payment);
+    const { claimedAt } = await scene.relay(one, payment);
     expect((await claimOf(payment)).claimedAt).toBe(claimedAt);
   });
 
   it("finishes a claim whose storing is uncertain, and returns PAYMENT_PENDING", async () => {
-    const book = altered(one!.book, {
+    const book = altered(one.book, {
       claim: async (...args) => {
-        await one!.book.claim(...args);
+        await one.book.claim(...args);
         throw new ToolgateError("UNAVAILABLE", "the database is unreachable");
       },
     });
@@ -342,7 +295,7 @@ describe("when the network does not answer", () => {
       code: "PAYMENT_PENDING",
     });
     expect(scene.sends()).toBe(0);
-    await scene.relay(two!, payment);
+    await scene.relay(two, payment);
   });
 
   it("waits at most a second for a blockhash, and reports no failure", async () => {
@@ -359,45 +312,22 @@ describe("when the network does not answer", () => {
 });
 
 describe("an instance that dies", () => {
-  it("leaves a claim to other instances when it dies before sending", async () => {
-    const before = await scene.treasuryHas();
-    const payment = scene.pay();
-    await scene.leaveClaimed(one!, payment);
-
-    for (let state = ""; state !== "confirmed"; await sleep(60)) {
-      state = await two!.relay.advance(await claimOf(payment), new AbortController().signal);
-    }
-
-    expect(await scene.treasuryHas()).toBe(before + PRICE);
-    await scene.relay(three!, payment);
-  });
-
   it("leaves the stored bytes to other instances when it dies right before sending", async () => {
     const payment = scene.pay();
-    await one!.book.move(await scene.leaveClaimed(one!, payment), "broadcast");
+    await one.book.move(await scene.leaveClaimed(one, payment), "broadcast");
 
-    await scene.relay(two!, { ...payment, bytes: Buffer.from(payment.bytes).fill(3, 1, 65) });
+    await scene.relay(two, { ...payment, bytes: Buffer.from(payment.bytes).fill(3, 1, 65) });
 
     expect(scene.sends()).toBe(1);
     expect((await claimOf(payment)).state).toBe("confirmed");
   });
 
-  it("leaves a sent payment that other instances find", async () => {
-    const payment = scene.pay();
-    const hash = await scene.leaveClaimed(one!, payment);
-    await one!.book.move(hash, "broadcast");
-    await one!.chain.send((await claimOf(payment)).signedTransaction, new AbortController().signal);
-
-    await scene.relay(two!, payment);
-    await expectState(payment, "confirmed");
-  });
-
   it("waits for a sent payment on an instance that expects it to fail", async () => {
     const payment = scene.pay();
     // It receives a failure, but only after another instance has sent the transaction.
-    const chain = altered(three!.chain, {
+    const chain = altered(three.chain, {
       simulate: async () => {
-        await scene.relay(two!, payment);
+        await scene.relay(two, payment);
         return "insufficient funds";
       },
     });
@@ -417,16 +347,16 @@ describe("a payment that does not land", () => {
     expect((await refusal(scene.relay(hasty, payment))).code).toBe("PAYMENT_PENDING");
     scene.local.chain.advance(60);
 
-    const error = await refusal(scene.relay(one!, payment));
+    const error = await refusal(scene.relay(one, payment));
 
     expect(error.code).toBe("INVALID_PAYMENT");
     expect(error.message).toMatch(
       /\(never_landed\).*no USDC moved; sign a new transaction for the same quote/u,
     );
     scene.local.faults.clear();
-    await scene.relay(two!, scene.pay({ quote: payment.quote }));
+    await scene.relay(two, scene.pay({ quote: payment.quote }));
     // It stays failed, though its bytes are sent again and again.
-    expect((await refusal(scene.relay(three!, payment))).message).toContain("(never_landed)");
+    expect((await refusal(scene.relay(three, payment))).message).toContain("(never_landed)");
   });
 
   it("fails after an endpoint wrongly reported it as confirmed", async () => {
@@ -457,19 +387,19 @@ describe("a payment that does not land", () => {
     const result = { context: { slot: 1 }, value };
     scene.local.faults.add({ method: "simulateTransaction", fault: { kind: "result", result } });
 
-    const error = await refusal(scene.relay(one!, payment));
+    const error = await refusal(scene.relay(one, payment));
 
     expect(error.message).toMatch(/\(failed_on_chain\).*no USDC moved/u);
     scene.local.faults.clear();
     scene.local.controls.mintUsdc(poor.publicKey, PRICE);
-    await scene.relay(two!, scene.pay({ payer: poor, quote: payment.quote }));
+    await scene.relay(two, scene.pay({ payer: poor, quote: payment.quote }));
   });
 });
 
 describe("a new fee payer", () => {
   it("returns the outcomes of payments relayed by the former fee payer", async () => {
     const payment = scene.pay();
-    const { claimedAt } = await scene.relay(one!, payment);
+    const { claimedAt } = await scene.relay(one, payment);
     const renewed = scene.instance({ sponsor: scene.sponsor(scene.local.controls.createWallet()) });
 
     expect(await scene.relay(renewed, payment)).toEqual({ claimedAt });
@@ -509,13 +439,13 @@ describe("blockhashes for callers", () => {
     const { quote, keyId } = scene.pay();
     const payer = scene.payer.publicKey.toBase58();
     const { signal } = new AbortController();
-    const build = (quoteToPay = quote) => one!.relay.build({ quote: quoteToPay, payer, signal });
+    const build = (quoteToPay = quote) => one.relay.build({ quote: quoteToPay, payer, signal });
 
     const { transaction, feePayer } = await build();
 
     expect(feePayer).toBe(scene.feePayer.publicKey.toBase58());
     const bytes = signedBy(transaction);
-    await scene.relay(one!, { quote, bytes, keyId });
+    await scene.relay(one, { quote, bytes, keyId });
     expect((await refusal(build(scene.quote(1n)))).message).toContain("(quote_too_cheap)");
     expect((await refusal(build({ ...quote, expiresAt: 0 }))).code).toBe("QUOTE_EXPIRED");
   });

@@ -1,10 +1,12 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import type { IdentifiedPayment, PaymentMethod } from "../../../../src/app/payments/payment-method.ts";
-import { paymentRefused } from "../../../../src/app/payments/payment-refused.ts";
+import {
+  type IdentifiedPayment,
+  type PaymentMethod,
+  paymentRefused,
+} from "../../../../src/app/payments/payment-methods.ts";
 import { requireQuoteId } from "../../../../src/domain/payments/body-proof.ts";
 import { BODY_CARRIER, type Proof } from "../../../../src/domain/payments/proof.ts";
-import { textMember } from "../../../../src/domain/payments/proof-members.ts";
-import { X_PAYMENT } from "../../../../src/domain/payments/x-payment.ts";
+import { textMember, X_PAYMENT } from "../../../../src/domain/payments/x402-payload.ts";
 import { displayUsd } from "../../../../src/domain/core/money.ts";
 
 /** Vouchers of one issuer: `<micro-USD>-<serial>-<signature>`. Each pays once. */

@@ -69,7 +69,6 @@ async function forged(stage: Stage, tx: string, by: bigint) {
 let late: NodeJS.Timeout;
 let deceived: Agent;
 
-/** Faults of the chain and of its endpoints. */
 export const CHAIN_WALKS: readonly Walk[] = [
   {
     title: "all endpoints of the chain fail",

@@ -7,7 +7,6 @@ function changeBalance({ scene, agent }: Stage, by: number): Promise<unknown> {
   return query(scene.database.url, `update account set available = available + ${by} where id = '${id}'`);
 }
 
-/** Faults of the ledger and of its audits. */
 export const LEDGER_WALKS: readonly Walk[] = [
   {
     title: "a payer forgets the memo",

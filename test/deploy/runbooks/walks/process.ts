@@ -36,7 +36,6 @@ async function listening(server: Server, port: number): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Faults of an instance, its database and its collector of traces. */
 export const PROCESS_WALKS: readonly Walk[] = [
   {
     title: "the database is cut off",

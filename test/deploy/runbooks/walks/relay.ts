@@ -17,7 +17,6 @@ async function payGasless({ scene, gateway }: Stage): Promise<void> {
   expect(paid.status, JSON.stringify(paid.body)).toBe(200);
 }
 
-/** Faults of gasless payments. */
 export const RELAY_WALKS: readonly Walk[] = [
   {
     title: "the fee payer has spent its SOL and the fees of the day",

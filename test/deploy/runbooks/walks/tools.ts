@@ -35,7 +35,6 @@ async function sellModel(stage: Stage, accounts: number) {
 let sale: Awaited<ReturnType<typeof sellModel>>;
 let cluster: Cluster;
 
-/** Faults of what tools need. */
 export const TOOL_WALKS: readonly Walk[] = [
   {
     title: "a model server fails most calls",

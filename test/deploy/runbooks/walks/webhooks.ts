@@ -20,7 +20,6 @@ async function notify({ scene, gateway }: Stage): Promise<void> {
 
 const servingRole = ({ scene }: Stage) => new URL(scene.database.servingUrl).username;
 
-/** Faults of the delivery of webhooks. */
 export const WEBHOOK_WALKS: readonly Walk[] = [
   {
     title: "the serving role loses a right",

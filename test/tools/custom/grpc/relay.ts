@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { listen } from "../../../support/servers.ts";
 
 /** A TCP relay whose connections a test can count and cut. */
 export interface Relay {
@@ -26,13 +26,12 @@ export async function startRelay(target: number): Promise<Relay> {
     }
     outer.pipe(inner).pipe(outer);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await listen(server);
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     made: () => made,
     cut,
     close() {

@@ -2,10 +2,11 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { McpBackend } from "../../../../src/tools/custom/mcp/mcp-backend.ts";
 import { secret } from "../../../support/record.ts";
-import { startWorld, type World } from "../../../support/world.ts";
+import { until } from "../../../support/until.ts";
+import { useWorld } from "../../../support/use-world.ts";
 import { startOfficialServer, startWatchedServer, type OfficialServer } from "../mcp/servers.ts";
 import { startOddServer, type OddServer } from "./odd-server.ts";
 import { buildOddTypes } from "./odd-types.ts";
@@ -15,13 +16,12 @@ import { buildOddTypes } from "./odd-types.ts";
 const KEY = secret("a header's value", "Bearer another-servers-key-4711");
 let grpc: OddServer;
 let mcp: OfficialServer;
-let world: World;
 
-beforeAll(async () => {
+const world = useWorld(async () => {
   const types = await buildOddTypes();
   [grpc, mcp] = await Promise.all([startOddServer(types), startOfficialServer("stateful")]);
   const common = {
-    headers_env: { Authorization: "OTHER_KEY" },
+    headers_env: { Authorization: "TOOL_OTHER_KEY" },
     allow_hosts: ["127.0.0.1"],
     timeout_ms: 10_000,
   };
@@ -44,18 +44,15 @@ beforeAll(async () => {
   ];
   const config = path.join(await mkdtemp(path.join(tmpdir(), "custom-tools-")), "toolgate.json");
   await writeFile(config, JSON.stringify({ tools }));
-  world = await startWorld({ TOOLGATE_CONFIG: config, OTHER_KEY: KEY });
-  await vi.waitFor(
-    async () => {
-      const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
-      expect(tools.slice(-4).map((tool: { status: string }) => tool.status)).not.toContain("coming_soon");
-    },
-    { timeout: 50_000 },
-  );
+  return { TOOLGATE_CONFIG: config, TOOL_OTHER_KEY: KEY };
+});
+beforeAll(async () => {
+  await until(async () => {
+    const { tools } = (await world.get(undefined, "/mcp/capabilities")).body;
+    return tools.slice(-4).every(({ status }: { status: string }) => status !== "coming_soon");
+  });
 });
 afterAll(async () => {
-  expect(await world.violations()).toEqual([]);
-  await world.close();
   grpc.close();
   mcp.close();
 });

@@ -117,5 +117,4 @@ export async function backendOf(
   return backend;
 }
 
-/** A call context without abort. */
 export const CALL = { signal: new AbortController().signal, idempotencyKey: "claim_1" };

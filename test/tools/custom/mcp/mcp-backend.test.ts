@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import type { JsonObject } from "../../../../src/domain/core/json.ts";
 import type { BackendOptions } from "../../../../src/tools/custom/backend-options.ts";
 import { McpBackend } from "../../../../src/tools/custom/mcp/mcp-backend.ts";
-import type { McpSection } from "../../../../src/tools/custom/mcp/section.ts";
+import type { McpSection } from "../../../../src/tools/custom/mcp/mcp-backend.ts";
 import {
   JSON_TYPE,
   NEWEST,

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Server as McpServer } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import {
@@ -10,6 +9,7 @@ import {
   ListToolsRequestSchema,
   type CallToolResult,
 } from "@modelcontextprotocol/sdk/types.js";
+import { listen as listenOn } from "../../../support/servers.ts";
 
 /** A received message with its headers. */
 export interface Seen {
@@ -61,7 +61,6 @@ const TOOLS = [
   { name: "beg", inputSchema: NOTHING },
 ];
 
-/** Starts a server of the official library, with or without sessions. */
 export async function startOfficialServer(kind: "stateful" | "stateless"): Promise<OfficialServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const server = await listen(async (request, response, body) => {
@@ -140,7 +139,6 @@ export type Lie = (response: ServerResponse, id: number | undefined) => void;
 export const NEWEST = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 const DISCOVERED = { ...NEWEST, supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
 
-/** The same in the newest revision. */
 export async function startNewLyingServer(lie: Lie): Promise<TestServer> {
   return listen(async (_request, response, body) => {
     const { method, id } = body as Seen["message"];
@@ -177,7 +175,6 @@ export async function startLyingServer(
 
 export const JSON_TYPE = { "content-type": "application/json" };
 
-/** A correct response. */
 export function reply(response: ServerResponse, id: number | undefined, result: object): void {
   response.writeHead(200, JSON_TYPE).end(json({ jsonrpc: "2.0", id, result }));
 }
@@ -186,7 +183,6 @@ function json(value: object): string {
   return JSON.stringify(value);
 }
 
-/** A proxy that records all messages. */
 export function startWatchedServer(target: string): Promise<TestServer> {
   return listen(async (request, response, body) => {
     const headers = Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.has(name));
@@ -212,10 +208,8 @@ async function listen(handle: Handle): Promise<TestServer> {
       return handle(request, response, message);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: `http://127.0.0.1:${await listenOn(server)}/mcp`,
     seen,
     calls: () => seen.filter(({ message }) => message.method === "tools/call"),
     close() {

@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AuditService } from "#gen/toolgate/v1/audit_service_pb.ts";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { CHECKS } from "../../../../src/postgres/operations/audit-checks.ts";
-import { startWorld, type Agent, type World } from "../../../support/world.ts";
+import { useWorld } from "../../../support/use-world.ts";
+import type { Agent } from "../../../support/world.ts";
 import { callGrpc, detailOf, failureOf, grpcClient, type GrpcCallOptions } from "../../grpc-client.ts";
 
-let world: World;
+const world = useWorld({ AUDIT_INTERVAL_SECONDS: "0" });
 let client: Client;
 let owner: pg.Client;
 let operator: Agent;
 
 beforeAll(async () => {
-  world = await startWorld({ AUDIT_INTERVAL_SECONDS: "0" });
   client = grpcClient(world.gateway.grpcAddress);
   owner = new pg.Client({ connectionString: world.database.url });
   await owner.connect();
@@ -22,15 +22,13 @@ beforeAll(async () => {
 afterAll(async () => {
   client.close();
   await owner.end();
-  await world.close();
 });
 
-async function runAudit(options: GrpcCallOptions = {}, agent = operator) {
-  const metadata = { authorization: `Bearer ${agent.apiKey}` };
+async function runAudit(options: GrpcCallOptions = {}) {
+  const metadata = { authorization: `Bearer ${operator.apiKey}` };
   return (await callGrpc(client, AuditService.method.runAudit, {}, { metadata, ...options })).message;
 }
 
-/** Returns the audits that the database is running. */
 async function underWay() {
   const { rows } = await owner.query(
     `select wait_event_type as waits from pg_stat_activity where application_name = 'toolgate audit'
@@ -54,14 +52,6 @@ describe("the audit over gRPC", () => {
     const balances = violated.lines.find(({ invariant }) => invariant === "balances");
     expect(balances?.violations).toBe(balances?.checked);
     expect(balances?.checked).toBeGreaterThan(0n);
-  });
-
-  it("rejects an ordinary key", async () => {
-    const error = await failureOf(runAudit({}, await world.agent()));
-    expect([error.code, detailOf(error, ErrorBodySchema).code]).toEqual([
-      status.PERMISSION_DENIED,
-      "FORBIDDEN",
-    ]);
   });
 
   it("runs one audit at a time and cancels its query with the call", async () => {

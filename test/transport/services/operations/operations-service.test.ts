@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type Client, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
@@ -18,41 +16,22 @@ import { signIn } from "../../../support/console.ts";
 import { secret } from "../../../support/record.ts";
 import { query } from "../../../support/database-server.ts";
 import { openapi, operation, startThirdParty } from "../../../tools/custom/http/third-party.ts";
-import { memoOf, startWorld, type Agent, type World } from "../../../support/world.ts";
-import { callGrpc, failureOf, grpcClient } from "../../grpc-client.ts";
+import { useWorld } from "../../../support/use-world.ts";
+import { memoOf, type Agent } from "../../../support/world.ts";
+import { failureOf, grpcClient } from "../../grpc-client.ts";
 import { WATCHFUL } from "../gift.ts";
+import { codeOf, useOperator } from "../operator.ts";
+import { closeServer, listen } from "../../../support/servers.ts";
 
 const { getStatus, listFailedPayments, listActions } = OperationsService.method;
 
-let world: World;
-let client: Client;
-let operator: Agent;
+const world = useWorld({ ...WATCHFUL, QUOTE_TTL_SECONDS: "300", TOOL_TRIAL_KEY: "trial-key" });
+const operator = useOperator(world);
+const { call } = operator;
 let customer: Agent;
-
 beforeAll(async () => {
-  world = await startWorld({ ...WATCHFUL, QUOTE_TTL_SECONDS: "300" });
-  client = grpcClient(world.gateway.grpcAddress);
-  [operator, customer] = await Promise.all([
-    world.agent({ operator: true }),
-    world.agent({ balance: 10_000n }),
-  ]);
+  customer = await world.agent({ balance: 10_000n });
 });
-afterAll(async () => {
-  client.close();
-  await world.close();
-});
-
-async function call<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodUnary<I, O>,
-  request: MessageInitShape<I>,
-  agent = operator,
-  through = client,
-) {
-  const metadata = { authorization: `Bearer ${agent.apiKey}` };
-  return (await callGrpc(through, method, request, { metadata })).message;
-}
-
-const codeOf = async (answer: Promise<unknown>) => status[(await failureOf(answer)).code];
 
 const buy = (agent = customer) => world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
 
@@ -111,13 +90,8 @@ describe("the status", () => {
 });
 
 describe("failing endpoints", () => {
-  let servers: Server[] = [];
-  afterAll(() => {
-    for (const server of servers) {
-      server.closeAllConnections();
-      server.close();
-    }
-  });
+  const servers: Server[] = [];
+  afterAll(() => Promise.all(servers.map(closeServer)));
 
   /** Starts an endpoint. @returns its host */
   async function endpoint(answer: (url: string) => string | undefined): Promise<string> {
@@ -125,11 +99,8 @@ describe("failing endpoints", () => {
       const text = answer(request.url ?? "");
       if (text !== undefined) response.end(text);
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    servers = [...servers, server];
-    const address = server.address();
-    return `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    servers.push(server);
+    return `127.0.0.1:${await listen(server)}`;
   }
 
   it("reports failing endpoints by host only", async () => {
@@ -154,7 +125,7 @@ describe("failing endpoints", () => {
     const another = await world.startAnother({ SOLANA_RPC_URLS: urls.join(",") });
     const through = grpcClient(another.grpcAddress);
     try {
-      const status = await call(getStatus, {}, operator, through);
+      const status = await call(getStatus, {}, operator.agent, through);
       expect(status.endpoints.map(({ host }) => host)).toEqual([silent, repeating, garbled, "127.0.0.1:1"]);
       for (const { healthy, slot, problem } of status.endpoints) {
         expect({ healthy, slot }).toEqual({ healthy: false, slot: undefined });
@@ -223,9 +194,7 @@ describe("failed payments", () => {
 });
 
 describe("access control", () => {
-  it("rejects non-operators and revoked operators", async () => {
-    for (const method of [getStatus, listFailedPayments, listActions])
-      expect(await codeOf(call<DescMessage, DescMessage>(method, {}, customer))).toBe("PERMISSION_DENIED");
+  it("rejects a revoked operator", async () => {
     const other = await world.agent({ operator: true });
     await call(getStatus, {}, other);
     await world.postgres.accounts.setOperator(other.accountId, false);
@@ -380,9 +349,9 @@ describe("the configuration", () => {
     expect(await call(method.rollBackConfig, {})).toMatchObject({ version: 3, applied: true });
     const { items } = await call(method.listConfigVersions, {});
     expect(items.map(({ version, source, note, actor }) => [version, source, note, actor])).toEqual([
-      [3, "rollback", "rollback to version 1", operator.keyId],
-      [2, "apply", "", operator.keyId],
-      [1, "apply", "up", operator.keyId],
+      [3, "rollback", "rollback to version 1", operator.agent.keyId],
+      [2, "apply", "", operator.agent.keyId],
+      [1, "apply", "up", operator.agent.keyId],
     ]);
     const shown = await call(method.getConfigVersion, {});
     expect([shown.version?.version, shown.document]).toEqual([3, priceOf(7_000)]);
@@ -427,14 +396,39 @@ describe("the configuration", () => {
     const files = { "note.json": Buffer.from(JSON.stringify(api)).toString("base64") };
     const http = { openapi: "note.json", operation_id: "note" };
     const allow_hosts = ["127.0.0.1"];
-    const tools = [{ name: "note", price: { flat_microusd: 1_500 }, http, allow_hosts }];
-    const document = JSON.stringify({ files, tools });
+    const headers_env = { "X-Key": "TOOL_TRIAL_KEY" };
+    const note = { name: "note", price: { flat_microusd: 1_500 }, http, headers_env };
+    const draftOf = (more: object) => JSON.stringify({ files, tools: [{ ...note, ...more }] });
+    const tryIt = (draft: string) => call(method.tryTool, { document: draft, tool: "note", params: "{}" });
+    const remedy = "apply the document first, or run tools try on the gateway's machine";
+    const served = await call(method.listConfigVersions, { limit: 1 });
+    await call(method.applyConfig, { document: "{}" });
+    expect((await failureOf(tryIt(draftOf({ allow_hosts })))).details).toContain(
+      `document: tools[0].allow_hosts: the version in force does not allow 127.0.0.1; ${remedy}`,
+    );
+    expect((await failureOf(tryIt(draftOf({ network: "any" })))).details).toContain(
+      `document: tools[0].network: any is more than the version in force allows; ${remedy}`,
+    );
+    // A plan asks servers to describe their tools: it goes no further than a trial.
+    const mcp = { url: `${party.url}/mcp`, tool: "note" };
+    const draft = { ...note, http: undefined, mcp, allow_hosts };
+    await call(method.planConfig, { document: JSON.stringify({ tools: [draft] }) });
+    expect(party.received).toEqual([]);
+    const document = draftOf({ allow_hosts });
+    await call(method.applyConfig, { document });
     const tried = await call(method.tryTool, { document, tool: "note", params: "{}" });
     expect(tried).toMatchObject({ priceUsdcMicrousd: 1_500n, chargeUsdcMicrousd: 1_500n });
     expect(JSON.parse(tried.result)).toMatchObject({ fine: true });
     expect(party.received).toHaveLength(1);
     const { items } = await call(method.listActions, { limit: 1 });
     expect(items).toMatchObject([{ action: "tools.try", target: "note", failure: "" }]);
+    const document_sha256 = (await call(method.listConfigVersions, { limit: 1 })).items[0]?.checksum;
+    expect(JSON.parse(items[0]?.details ?? "")).toEqual({
+      tool: "note",
+      document_sha256,
+      variables: ["TOOL_TRIAL_KEY"],
+      hosts: ["127.0.0.1"],
+    });
     for (const [change, field] of [
       [{ params: "[]" }, "params: "],
       [{ tool: "other" }, "tool: "],
@@ -444,6 +438,7 @@ describe("the configuration", () => {
         (await failureOf(call(method.tryTool, { document, tool: "note", params: "{}", ...change }))).details,
       ).toContain(field);
     expect(party.received).toHaveLength(1);
+    await call(method.rollBackConfig, { version: served.items[0]?.version });
     await party.close();
   });
 
@@ -452,14 +447,16 @@ describe("the configuration", () => {
       name: "note",
       price: { flat_microusd: 1 },
       http: { openapi: "/etc/hostname", operation_id: "note" },
-      headers_env: { "X-Key": "DATABASE_URL", "X-Other": "FEE_PAYER_SIGNER_TOKEN_FILE" },
+      headers_env: { "X-Key": "DATABASE_URL", "X-Home": "HOME" },
     };
     const document = JSON.stringify({ tools: [noted] });
     const { problems } = await call(method.validateConfig, { document });
     expect(problems).toEqual(
       expect.arrayContaining([
-        "DATABASE_URL: is a setting of the gateway; use a variable of another name",
-        "FEE_PAYER_SIGNER_TOKEN_FILE: is a setting of the gateway; use a variable of another name",
+        "tools[0].headers_env.X-Key: DATABASE_URL is a setting of the gateway; use a variable that begins " +
+          "with TOOL_ (TOOL_ENV_PREFIX)",
+        "tools[0].headers_env.X-Home: documents may not name HOME; use a variable that begins with TOOL_ " +
+          "(TOOL_ENV_PREFIX)",
         "files: /etc/hostname is missing or cannot be read",
       ]),
     );
@@ -469,17 +466,5 @@ describe("the configuration", () => {
     const { items } = await call(method.listConfigVersions, {});
     expect(items).toHaveLength(before.items.length);
     expect((await call(method.validateConfig, { document: "not JSON" })).problems).toHaveLength(1);
-    const refused = [
-      call(method.validateConfig, { document: "{}" }, customer),
-      call(method.planConfig, { document: "{}" }, customer),
-      call(method.applyConfig, { document: "{}" }, customer),
-      call(method.listConfigVersions, {}, customer),
-      call(method.getConfigVersion, {}, customer),
-      call(method.rollBackConfig, {}, customer),
-      call(method.tryTool, { document: "{}", tool: "a", params: "{}" }, customer),
-      call(method.listJobs, {}, customer),
-      call(method.getRevenue, { from: timestampFromDate(new Date(0)) }, customer),
-    ];
-    expect(new Set(await Promise.all(refused.map(codeOf)))).toEqual(new Set(["PERMISSION_DENIED"]));
   });
 });

@@ -1,53 +1,44 @@
 import { NO_LIMITS } from "../../../../src/domain/accounts/budget.ts";
-import { randomBytes } from "node:crypto";
-import type { DescMessage, DescMethod, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
+import { hash, randomBytes } from "node:crypto";
+import {
+  create,
+  toJson,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { type Client, status } from "@grpc/grpc-js";
+import { Code, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { base58 } from "@scure/base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { AccountService } from "#gen/toolgate/v1/account_service_pb.ts";
 import { KeyService } from "#gen/toolgate/v1/key_service_pb.ts";
 import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
-import { operatorServices, type OperatorParts } from "../../../../src/gateway/operator-services.ts";
+import { operatorServices, type OperatorParts } from "../../../../src/gateway/services.ts";
 import { audited } from "../../../../src/transport/services/operations/audited.ts";
-import type { Endpoint, ServiceBinding } from "../../../../src/transport/services/service-impl.ts";
+import type { Endpoint, ServiceBinding } from "../../../../src/transport/endpoint.ts";
 import { withOperatorLog } from "../../../../src/cli/operator-log.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { runToolgate } from "../../../cli/toolgate.ts";
 import { query } from "../../../support/database-server.ts";
-import { startWorld, type Agent, type World } from "../../../support/world.ts";
-import { callGrpc, failureOf, grpcClient } from "../../grpc-client.ts";
+import { useWorld } from "../../../support/use-world.ts";
+import type { Agent } from "../../../support/world.ts";
+import { failureOf } from "../../grpc-client.ts";
 import { gift, WATCHFUL } from "../gift.ts";
+import { codeOf, useOperator } from "../operator.ts";
 
 /** Operator actions are logged before they run, on every transport. */
 
-let world: World;
-let client: Client;
-let operator: Agent;
+const world = useWorld(WATCHFUL);
+const operator = useOperator(world);
+const { call } = operator;
 let customer: Agent;
-
 beforeAll(async () => {
-  world = await startWorld(WATCHFUL);
-  client = grpcClient(world.gateway.grpcAddress);
-  [operator, customer] = await Promise.all([
-    world.agent({ operator: true }),
-    world.agent({ balance: 10_000n }),
-  ]);
+  customer = await world.agent({ balance: 10_000n });
 });
-afterAll(async () => {
-  client.close();
-  await world.close();
-});
-
-async function call<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodUnary<I, O>,
-  request: MessageInitShape<I>,
-  agent = operator,
-) {
-  const metadata = { authorization: `Bearer ${agent.apiKey}` };
-  return (await callGrpc(client, method, request, { metadata })).message;
-}
 
 const log = async (limit = 100) => (await call(OperationsService.method.listActions, { limit })).items;
 
@@ -65,7 +56,7 @@ interface Method {
 function operatorsMethods(bindings: readonly ServiceBinding[]): Method[] {
   return bindings.flatMap(({ service, endpoints }) =>
     service.methods.flatMap((method) => {
-      const endpoint = Object.entries<Endpoint>(endpoints).find(([name]) => name === method.localName)?.[1];
+      const endpoint = Object.entries(endpoints).find(([name]) => name === method.localName)?.[1];
       return endpoint?.key === "required" && endpoint.operator ? [{ method, endpoint }] : [];
     }),
   );
@@ -75,151 +66,94 @@ const onlyReads = ({ method, endpoint }: Method) =>
   method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ||
   (endpoint.key === "required" && endpoint.action === "none");
 
+interface Sample {
+  does: () => Promise<unknown>;
+  logged: object;
+}
+
+/** A request, and what is logged of it: its members by their names in the contract. */
+function sample<I extends DescMessage>(
+  method: DescMethodUnary<I>,
+  request: MessageInitShape<I>,
+  { target, action, ...logged }: { target: string; action: string; [member: string]: unknown },
+): [string, Sample] {
+  const options = { useProtoFieldName: true };
+  const details = toJson(method.input, create(method.input, request), options);
+  const name = `${method.parent.typeName.split(".").at(-1)}.${method.name}`;
+  // Where a repeated request fails, that is logged, too.
+  const does = () => call(method, request).catch(() => undefined);
+  return [name, { does, logged: { action, target, details, ...logged } }];
+}
+
 /** A sample request per changing method. A missing one fails the tests. */
-async function samples(): Promise<Record<string, { does: () => Promise<unknown>; logged: object }>> {
+async function samples(): Promise<Record<string, Sample>> {
   const { accountId } = customer;
   const wallet = base58.encode(randomBytes(32));
-  const key = await world.postgres.apiKeys.create({ accountId, name: "old", scopes: [], limits: undefined });
   const { postgres } = world;
-  const group = await postgres.keyGroups.create({ accountId, name: "old", limits: NO_LIMITS });
-  const lost = await gift(world, customer, 700n, "nobody's");
-  await expect.poll(() => world.postgres.treasuryLedger.suspended()).toMatchObject({ count: 1 });
+  const created = await postgres.apiKeys.create({ accountId, name: "old", scopes: [], limits: undefined });
+  const { keyId } = created.key;
+  const { groupId } = await postgres.keyGroups.create({ accountId, name: "old", limits: NO_LIMITS });
+  const txSignature = await gift(world, customer, 700n, "nobody's");
+  await expect.poll(() => postgres.treasuryLedger.suspended()).toMatchObject({ count: 1 });
   const bought = await world.call(customer, "vram_estimate", { model: "llama-3.1-8b" });
   const receiptId: string = bought.body.receipt.receipt_id;
   const { method: account } = AccountService;
+  const { method: key } = KeyService;
+  const { method: operations } = OperationsService;
   const { method: treasury } = TreasuryService;
-  return {
-    "AccountService.CreateAccount": {
-      does: () => call(account.createAccount, { wallet }),
-      logged: { action: "account.create", target: wallet, details: { wallet } },
-    },
-    "AccountService.AdjustBalance": {
-      does: () =>
-        call(account.adjustBalance, {
-          accountId,
-          amountUsdcMicrousd: 5n,
-          reason: "gift",
-          idempotencyKey: "once",
-        }),
-      logged: {
-        action: "account.adjust",
-        target: accountId,
-        details: {
-          account_id: accountId,
-          amount_usdc_microusd: "5",
-          reason: "gift",
-          idempotency_key: "once",
-        },
-      },
-    },
-    "AccountService.SetTier": {
-      does: () => call(account.setTier, { accountId, ratePerMinute: 600_000, burst: 60_000 }),
-      logged: {
-        action: "account.tier",
-        target: accountId,
-        details: { account_id: accountId, rate_per_minute: 600_000, burst: 60_000 },
-      },
-    },
-    "AccountService.SetBlocked": {
-      does: () => call(account.setBlocked, { accountId, blocked: true, reason: "a chargeback" }),
-      logged: {
-        action: "account.block",
-        target: accountId,
-        details: { account_id: accountId, blocked: true, reason: "a chargeback" },
-      },
-    },
-    "KeyService.CreateKey": {
-      does: () => call(KeyService.method.createKey, { accountId, name: "new" }),
-      logged: { action: "key.create", target: accountId, details: { account_id: accountId, name: "new" } },
-    },
-    "KeyService.UpdateKey": {
-      does: () => call(KeyService.method.updateKey, { keyId: key.key.keyId, name: "newer" }),
-      logged: {
-        action: "key.update",
-        target: key.key.keyId,
-        details: { key_id: key.key.keyId, name: "newer" },
-      },
-    },
-    "KeyService.CreateKeyGroup": {
-      does: () => call(KeyService.method.createKeyGroup, { accountId, name: "CI" }),
-      logged: {
-        action: "key-group.create",
-        target: accountId,
-        details: { account_id: accountId, name: "CI" },
-      },
-    },
-    "KeyService.UpdateKeyGroup": {
-      does: () => call(KeyService.method.updateKeyGroup, { groupId: group.groupId, name: "builds" }),
-      logged: {
-        action: "key-group.update",
-        target: group.groupId,
-        details: { group_id: group.groupId, name: "builds" },
-      },
-    },
-    "KeyService.DeleteKeyGroup": {
-      // Repeated, it fails: the group is gone.
-      does: () => call(KeyService.method.deleteKeyGroup, { groupId: group.groupId }).catch(() => undefined),
-      logged: {
-        action: "key-group.delete",
-        target: group.groupId,
-        details: { group_id: group.groupId },
-      },
-    },
-    "KeyService.RevokeKey": {
-      does: () => call(KeyService.method.revokeKey, { keyId: key.key.keyId }),
-      logged: { action: "key.revoke", target: key.key.keyId, details: { key_id: key.key.keyId } },
-    },
-    "OperationsService.ApplyConfig": {
-      does: () => call(OperationsService.method.applyConfig, { document: "{}", note: "spring" }),
-      logged: {
-        action: "config.apply",
-        target: "configuration after version any",
-        details: { note: "spring" },
-      },
-    },
-    "OperationsService.RollBackConfig": {
-      does: () => call(OperationsService.method.rollBackConfig, { version: 1, expectedVersion: 1 }),
-      logged: {
-        action: "config.rollback",
-        target: "configuration after version 1",
-        details: { version: 1, expected_version: 1 },
-      },
-    },
-    "OperationsService.TryTool": {
-      // The document has no such tool: an action that failed is logged, too.
-      does: () =>
-        call(OperationsService.method.tryTool, { document: "{}", tool: "none", params: "{}" }).catch(
-          () => undefined,
-        ),
-      logged: {
+  const amount = { amountUsdcMicrousd: 5n, reason: "gift", idempotencyKey: "once" };
+  const owner = { case: "accountId", value: accountId } as const;
+  const target = accountId;
+  return Object.fromEntries([
+    sample(account.createAccount, { wallet }, { action: "account.create", target: wallet }),
+    sample(account.adjustBalance, { accountId, ...amount }, { action: "account.adjust", target }),
+    sample(
+      account.setTier,
+      { accountId, ratePerMinute: 600_000, burst: 60_000 },
+      { action: "account.tier", target },
+    ),
+    sample(
+      account.setBlocked,
+      { accountId, blocked: true, reason: "fraud" },
+      { action: "account.block", target },
+    ),
+    sample(key.createKey, { accountId, name: "new" }, { action: "key.create", target }),
+    sample(key.updateKey, { keyId, name: "newer" }, { action: "key.update", target: keyId }),
+    sample(key.createKeyGroup, { accountId, name: "CI" }, { action: "key-group.create", target }),
+    sample(key.updateKeyGroup, { groupId, name: "builds" }, { action: "key-group.update", target: groupId }),
+    sample(key.deleteKeyGroup, { groupId }, { action: "key-group.delete", target: groupId }),
+    sample(key.revokeKey, { keyId }, { action: "key.revoke", target: keyId }),
+    sample(
+      operations.applyConfig,
+      { document: "{}", note: "spring" },
+      { action: "config.apply", target: "configuration after version any", details: { note: "spring" } },
+    ),
+    sample(
+      operations.rollBackConfig,
+      { version: 1, expectedVersion: 1 },
+      { action: "config.rollback", target: "configuration after version 1" },
+    ),
+    sample(
+      operations.tryTool,
+      { document: "{}", tool: "none", params: "{}" },
+      {
         action: "tools.try",
         target: "none",
-        details: { tool: "none" },
+        details: { tool: "none", document_sha256: hash("sha256", "{}"), variables: [], hosts: [] },
         failure: expect.stringContaining("INVALID_REQUEST: tool: "),
       },
-    },
-    "TreasuryService.AssignSuspense": {
-      does: () =>
-        call(treasury.assignSuspense, {
-          txSignature: lost,
-          owner: { case: "accountId", value: accountId },
-          reason: "his",
-        }),
-      logged: {
-        action: "suspense.assign",
-        target: lost,
-        details: { tx_signature: lost, account_id: accountId, reason: "his" },
-      },
-    },
-    "TreasuryService.RefundReceipt": {
-      does: () => call(treasury.refundReceipt, { receiptId, reason: "bad" }),
-      logged: {
-        action: "receipt.refund",
-        target: receiptId,
-        details: { receipt_id: receiptId, reason: "bad" },
-      },
-    },
-  };
+    ),
+    sample(
+      treasury.assignSuspense,
+      { txSignature, owner, reason: "his" },
+      { action: "suspense.assign", target: txSignature },
+    ),
+    sample(
+      treasury.refundReceipt,
+      { receiptId, reason: "bad" },
+      { action: "receipt.refund", target: receiptId },
+    ),
+  ]);
 }
 
 describe("every operator's method that changes something", () => {
@@ -235,8 +169,8 @@ describe("every operator's method that changes something", () => {
       const [newest, ...rest] = await log();
       expect(rest.slice(0, 99), name).toEqual(before.slice(0, 99));
       expect({ ...newest, details: JSON.parse(newest?.details ?? "") }, name).toMatchObject({
-        accountId: operator.accountId,
-        actor: operator.keyId,
+        accountId: operator.agent.accountId,
+        actor: operator.agent.keyId,
         failure: "",
         repeats: "",
         ...logged,
@@ -286,6 +220,25 @@ describe("every operator's method that changes something", () => {
   });
 });
 
+describe("every operator's method", () => {
+  it("rejects an ordinary key", async () => {
+    const methods = operatorsMethods(BINDINGS).map(({ method }) => method as DescMethodUnary);
+    expect(methods.length).toBeGreaterThan(30);
+    for (const method of methods)
+      expect(await codeOf(call(method, {}, customer)), method.name).toBe("PERMISSION_DENIED");
+  });
+
+  it("is for gRPC only", async () => {
+    const headers = { authorization: `Bearer ${operator.agent.apiKey}` };
+    const { baseUrl } = world.gateway;
+    for (const make of [createConnectTransport, createGrpcWebTransport]) {
+      const accounts = createClient(AccountService, make({ baseUrl, httpVersion: "1.1" }));
+      const answer = accounts.getAccount({ accountId: customer.accountId }, { headers });
+      await expect(answer).rejects.toMatchObject({ code: Code.Unimplemented });
+    }
+  });
+});
+
 describe("an action", () => {
   it("logs a failed action with its error, and a later success as no repeat", async () => {
     const { accountId } = customer;
@@ -312,13 +265,11 @@ describe("an action", () => {
 
   it("does not log forbidden or invalid requests", async () => {
     const before = await log();
-    const refused = await failureOf(
-      call(AccountService.method.setTier, { accountId: operator.accountId, burst: -1 }, operator),
-    );
-    expect(status[refused.code]).toBe("INVALID_ARGUMENT");
+    expect(
+      await codeOf(call(AccountService.method.setTier, { accountId: operator.agent.accountId, burst: -1 })),
+    ).toBe("INVALID_ARGUMENT");
     const change = { accountId: customer.accountId, ratePerMinute: 5, burst: 5 };
-    const forbidden = await failureOf(call(AccountService.method.setTier, change, customer));
-    expect(status[forbidden.code]).toBe("PERMISSION_DENIED");
+    expect(await codeOf(call(AccountService.method.setTier, change, customer))).toBe("PERMISSION_DENIED");
     expect(await log()).toEqual(before);
   });
 
@@ -349,7 +300,7 @@ describe("an action", () => {
     await query(world.database.url, refuse);
     try {
       const answer = call(AccountService.method.setTier, { accountId, ratePerMinute: 7, burst: 7 });
-      expect(status[(await failureOf(answer)).code]).toBe("INTERNAL");
+      expect(await codeOf(answer)).toBe("INTERNAL");
     } finally {
       await query(world.database.url, "alter table operator_action drop constraint closed");
     }
@@ -372,12 +323,7 @@ describe("an action", () => {
     await accounts.setTier(accountId, { ratePerMinute: 600_000, burst: 60_000 });
     await accounts.create(customer.wallet.publicKey.toBase58());
     await accounts.adjust({ accountId, amount: 5n, reason: "gift", idempotencyKey: "once" });
-    const limits = {
-      ...NO_LIMITS,
-      expiresAt: new Date("2100-01-01"),
-      perCall: 5n,
-      tools: new Set(["t"]),
-    };
+    const limits = { ...NO_LIMITS, expiresAt: new Date("2100-01-01"), perCall: 5n, tools: new Set(["t"]) };
     const { key } = await apiKeys.create({ accountId, name: "by hand", scopes: [], limits });
     await apiKeys.rotate({ keyId: key.keyId, accountId, overlapSeconds: 0 });
     await apiKeys.revoke(key.keyId);

@@ -1,0 +1,165 @@
+import { connect } from "node:http2";
+import process from "node:process";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { beforeAll, describe, expect, it } from "vitest";
+import { CallToolRequestSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { request, type Agent } from "../support/world.ts";
+import { parsingMs, useExpensiveWorld } from "./costs/expensive-world.ts";
+import { endOf, framed, rawCall } from "../transport/grpc/raw-call.ts";
+
+/** What unpaid requests cost the event loop, and what limits them. */
+
+const { world, metric } = useExpensiveWorld();
+let agent: Agent;
+beforeAll(async () => {
+  agent = await world.agent();
+});
+
+/** CPU time of the event loop for a refused or unpaid request, ms, the least of a few. */
+async function msOf(work: () => Promise<Outcome>): Promise<number> {
+  let least = Infinity;
+  for (let round = 0; round < 3; round++) {
+    const before = await metric("toolgate_unpaid_time_seconds_total");
+    expect(REFUSED).toContain((await work()).status);
+    least = Math.min(least, ((await metric("toolgate_unpaid_time_seconds_total")) - before) * 1000);
+  }
+  return least;
+}
+
+interface Outcome {
+  readonly status: number | undefined;
+}
+
+/** INVALID_ARGUMENT, RESOURCE_EXHAUSTED; in MCP a tool's refusal is a result. */
+const REFUSED = [3, 8, 200, 400, 402, 413];
+
+/** Bytes of the small and of the large messages. */
+const [SMALL, LARGE] = [60_000, 1_000_000];
+
+const list = (bytes: number, item: string) => `[${`${item},`.repeat(bytes / (item.length + 1) - 1)}${item}]`;
+const members = (bytes: number) =>
+  Array.from({ length: bytes / 14 }, (_, index) => `"member${1000 + index}":1`).join();
+let addresses = 0;
+/** Each time from another address. */
+const post = (path: string, body: string, caller?: Agent) =>
+  request(
+    world.gateway,
+    caller,
+    path,
+    { method: "POST", body },
+    { "X-Forwarded-For": `192.0.2.${++addresses}` },
+  );
+const keyed = (path: string) => (body: string) => post(path, body, agent);
+const [CALL, CHAT] = [keyed("/v1/mcp/tools/call"), keyed("/openai/v1/chat/completions")];
+const CALL_TOOL = "/toolgate.v1.ToolService/CallTool";
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+/** Their time is that of an address. */
+const SMALL_TIER = { ratePerMinute: 100, burst: 1_000 };
+const prompt = `"messages":[{"role":"user","content":"hi"}]`;
+const LONG_MESSAGE = `{"role":"user","content":"${"word ".repeat(1_000)}"}`;
+const functions = (parameters: string) =>
+  `"tools":[{"type":"function","function":{"name":"f","parameters":{"x":${parameters}}}}]`;
+
+async function grpc(length: number, caller = agent): Promise<Outcome> {
+  const session = connect(`http://${world.gateway.grpcAddress}`);
+  const stream = rawCall(session, CALL_TOOL, { authorization: `Bearer ${caller.apiKey}` });
+  const params = { message: Array.from({ length }, () => ({})) };
+  stream.end(
+    framed(toBinary(CallToolRequestSchema, create(CallToolRequestSchema, { tool: "echo", params }))),
+  );
+  const { status } = await endOf(stream);
+  session.close();
+  return { status };
+}
+
+const chatCall = (content: string) => `{"tool":"inference_chat","params":{"model":"cheapest",${content}}}`;
+const mcpCall = (message: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":${message}}}}`;
+
+const EXPENSIVE: readonly [name: string, work: () => Promise<Outcome>][] = [
+  [
+    "unique items without a key",
+    () => post("/x402/unique", JSON.stringify({ body: { value: numbers(5_500).map((a) => ({ a })) } })),
+  ],
+  ["a price without a key", () => post("/x402/priced", JSON.stringify({ body: { value: numbers(9_000) } }))],
+  ...[SMALL, LARGE].flatMap((bytes): [string, () => Promise<Outcome>][] => [
+    [
+      `${bytes} bytes in Connect`,
+      () => keyed(CALL_TOOL)(`{"tool":"echo","params":{"message":${list(bytes, "{}")}}}`),
+    ],
+    [`${bytes} bytes of a gRPC struct`, () => grpc(bytes / 4)],
+    [`${bytes} bytes of unknown members`, () => CALL(`{${members(bytes)}}`)],
+    [`${bytes} bytes of unknown params`, () => CALL(`{"tool":"echo","params":{${members(bytes)}}}`)],
+    [`${bytes} bytes for a model`, () => CALL(chatCall(`"messages":${list(bytes, "{}")}`))],
+    [`${bytes} bytes in MCP`, () => keyed("/mcp")(mcpCall(list(bytes, "{}")))],
+    [`${bytes} bytes of an MCP batch`, () => keyed("/mcp")(list(bytes, "{}"))],
+    [
+      `${bytes} bytes of OpenAI tools`,
+      () => CHAT(`{"model":"model-0",${prompt},${functions(list(bytes, "{}"))}}`),
+    ],
+    [`${bytes} bytes of OpenAI messages`, () => CHAT(`{"model":"model-0","messages":${list(bytes, "{}")}}`)],
+  ]),
+  [
+    "as many values as allowed, for an alias",
+    () => CHAT(`{"model":"cheapest",${prompt},${functions(list(70_000, "{}"))}}`),
+  ],
+  ["a megabyte of quotes", () => CALL('"'.repeat(LARGE))],
+  ["a megabyte of escaped quotes", () => CALL(`{"tool":"${'\\"'.repeat(LARGE / 2)}"}`)],
+  ["a long conversation", () => CHAT(`{"model":"cheapest","messages":${list(LARGE, LONG_MESSAGE)}}`)],
+];
+
+describe("an unpaid request", () => {
+  const parsing = parsingMs();
+
+  it.each(EXPENSIVE)("takes no more time than parsing a megabyte: %s", async (name, work) => {
+    const ms = await msOf(work);
+    process.stdout.write(`${name}: ${ms.toFixed(2)} ms; parsing ${parsing.toFixed(2)} ms\n`);
+    expect(ms / parsing).toBeLessThan(1);
+  });
+});
+
+describe("too much unpaid time", () => {
+  const body = JSON.stringify({ body: { value: numbers(5_500).map((a) => ({ a })) } });
+  const refusal = (whose: string) => ({
+    status: 429,
+    body: { code: "RATE_LIMITED", message: expect.stringContaining(`requests ${whose} that were not paid`) },
+  });
+
+  it("refuses an address, by its head alone and no other one", async () => {
+    const from = (address: string, sent = body) =>
+      request(
+        world.gateway,
+        undefined,
+        "/x402/unique",
+        { method: "POST", body: sent },
+        { "X-Forwarded-For": address },
+      );
+    const twice = async () => {
+      await from("203.0.113.7");
+      return from("203.0.113.7", "not read");
+    };
+    await expect.poll(twice).toMatchObject(refusal("from your address"));
+    expect((await from("203.0.113.8")).status).toBe(402);
+    expect(await metric("toolgate_unpaid_time_refused_total")).toBeGreaterThan(0);
+  });
+
+  it("refuses an account over each transport, and none of its paid calls takes time", async () => {
+    const [poor, other] = [await world.agent(SMALL_TIER), await world.agent(SMALL_TIER)];
+    const call = (caller: Agent) => world.call(caller, "unique", JSON.parse(body));
+    const others = [
+      () => post("/mcp", mcpCall("1"), poor),
+      () => post(CALL_TOOL, "{}", poor),
+      () => post("/openai/v1/chat/completions", "{}", poor),
+      () => grpc(1, poor),
+    ];
+    for (const other of others) {
+      const next = async () => {
+        const { headers } = await call(poor);
+        return [(await other()).status, headers.get("retry-after")];
+      };
+      const refused = [expect.toBeOneOf([429, 8]), expect.stringMatching(/^\d+$/)];
+      await expect.poll(next).toEqual(refused);
+    }
+    expect((await call(other)).status).toBe(402);
+  });
+});
