@@ -106,7 +106,7 @@ describe("an instance killed during a paid call", () => {
     await crashing.ended;
     await expect.poll(() => statusesOfRuns(survivor), { interval: 100 }).toEqual(["failed"]);
     await expectAccount(survivor, agent, { balance: price, receipts: 0 });
-    expect(await released()).toBe(before + 1);
+    await expect.poll(released).toBe(before + 1);
   });
 });
 
@@ -146,7 +146,7 @@ describe("an instance that receives SIGTERM", () => {
     expect(finished?.body.receipt.paid_by).toBe("transfer");
     expect(await crashing.ended).toBe(0);
     await expectAccount(survivor, agent, { balance: 0n, receipts: 1 });
-    expect(crashing.log()).toContain("stopped");
+    await expect.poll(() => crashing.log()).toContain("stopped");
     const password = new URL(ground.database.url).password;
     for (const secret of [agent.apiKey, headers["X-Payment"] ?? "-", password])
       expect(crashing.log()).not.toContain(secret);

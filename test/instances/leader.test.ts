@@ -94,7 +94,7 @@ describe("the treasury leader of three instances", () => {
     await expectCreditedOnce(5_000n, rest);
     stalled.signal("SIGCONT");
     await expect.poll(() => leaders(running), { timeout: TAKE_OVER_MS, interval: 50 }).toEqual([next]);
-    expect(stalled.log()).toContain("lost treasury leadership");
+    await expect.poll(() => stalled.log()).toContain("lost treasury leadership");
     expect(await balance()).toBe(5_000n - PRICE);
   });
 

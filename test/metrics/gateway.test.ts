@@ -68,7 +68,7 @@ it("counts a purchase from its quote to its capture, and its replay", async () =
   expect(await figure("toolgate_ready", '{check="database"}')).toBe(1);
   const call = 'transport="http",method="ToolService/CallTool",tool="vram_estimate"';
   expect(await figure("toolgate_requests_total", `{${call},status="402"}`)).toBe(1);
-  expect(await figure("toolgate_requests_total", `{${call},status="200"}`)).toBe(2);
+  await expect.poll(() => figure("toolgate_requests_total", `{${call},status="200"}`)).toBe(2);
 });
 
 it("has every metric and label that the dashboards and alerts ask for", async () => {
