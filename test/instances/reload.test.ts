@@ -70,7 +70,9 @@ it("takes over prices, secrets and the log level, and names what needs a restart
       "Changed, but need a restart: DATABASE_POOL, QUOTE_TTL_SECONDS, sandbox.\n",
   );
   expect(await buyNote()).toEqual({ charged: 200, key: "other-key" });
-  await expect.poll(() => instance.log()).toMatch(/"needRestart":\["DATABASE_POOL","QUOTE_TTL_SECONDS","sandbox"\]/);
+  await expect
+    .poll(() => instance.log())
+    .toMatch(/"needRestart":\["DATABASE_POOL","QUOTE_TTL_SECONDS","sandbox"\]/);
 
   writeConfig(300);
   instance.signal("SIGHUP");
