@@ -59,12 +59,15 @@ it("delivers the event of a paid call to an endpoint, and logs the attempt", asy
     data: { account_id: agent.accountId, balance_usdc_microusd: 9_000, low_balance_usdc_microusd: 10_000 },
   });
   const { endpoint_id: id } = body.endpoint;
+  const attempts = async () => (await send("GET", `${PATH}/${id}/attempts`)).body.items;
   await expect
-    .poll(async () => (await send("GET", `${PATH}/${id}/attempts`)).body.items)
+    .poll(attempts)
     .toMatchObject([{ type: "balance.low", status: 204, error: "" }, { type: "webhook.test" }]);
   const tested = await send("POST", `${PATH}/${id}/test`, {});
   await receiver.atLeast(3);
   expect(receiver.received[2]!.headers["webhook-id"]).toBe(tested.body.event_id);
+  // A replay sends what was delivered before, not what is being delivered.
+  await expect.poll(attempts).toHaveLength(3);
   expect((await send("POST", `${PATH}/${id}/replay`, { event_id: tested.body.event_id })).body).toEqual({
     events: 1,
   });
