@@ -373,7 +373,7 @@ describe("endings of streams", () => {
     // Nothing else stopped it: it goes on as soon as the caller reads.
     const held = floodedBytes();
     socket.resume();
-    await expect.poll(() => floodedBytes(), { timeout: 60_000 }).toBeGreaterThan(1.2 * held);
+    await expect.poll(() => floodedBytes()).toBeGreaterThan(held);
     socket.destroy();
     await expect.poll(async () => (await lastRun())["status"]).toBe("completed");
   });
