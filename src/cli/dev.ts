@@ -53,6 +53,7 @@ async function devCells({ demo, exitAfterDemo = false, json = false }: CellsOpti
   const environment: NodeJS.ProcessEnv = {
     SANDBOX_ISOLATION: "off",
     DRAIN_MS: "0",
+    NEW_ACCOUNTS_PER_DAY: "1000000",
     ...readEnvironment(),
     HOST: "127.0.0.1",
     PUBLIC_URL: `http://${router.http}`,
@@ -155,6 +156,7 @@ async function dev(options: DevOptions): Promise<void> {
     HOST: "127.0.0.1",
     SANDBOX_ISOLATION: "auto",
     DRAIN_MS: "0",
+    NEW_ACCOUNTS_PER_DAY: "1000000",
     WEBHOOK_NETWORK: "any",
     ...readEnvironment(),
   };

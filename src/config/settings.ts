@@ -227,6 +227,10 @@ export const settings = {
   TRUSTED_PROXY_HOPS: integer(0, 10, 0).describe(
     "number of [proxies](#behind-proxies) that append to `X-Forwarded-For` (gRPC: `x-forwarded-for`)",
   ),
+  NEW_ACCOUNTS_PER_DAY: integer(1, 1_000_000, 20).meta({
+    description: "accounts that sign-ins from one address (IPv6: /64) may create a day, per instance",
+    unset: "`20`; `1000000` in dev",
+  }),
   CORS_ORIGINS: list(z.string()).optional().describe("comma-separated origins whose pages may call"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])

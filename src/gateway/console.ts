@@ -20,6 +20,7 @@ import { ConsoleHandler, RPC_PATH } from "../transport/console-server/console-ha
 import type { ConsoleHandlerOptions } from "../transport/console-server/console-handler.ts";
 import { ConsoleOrigin } from "../transport/console-server/console-origin.ts";
 import { SessionAuthenticator } from "../transport/console-server/session-authenticator.ts";
+import { SignInLimits } from "../transport/console-server/sign-in-limits.ts";
 import { ExportHandler } from "../transport/exports/export-handler.ts";
 import { receiptsFile, runsFile } from "../transport/exports/history-files.ts";
 import { statementFile } from "../transport/exports/statement-file.ts";
@@ -150,15 +151,16 @@ export function createConsole(options: ConsoleOptions): Console {
 }
 
 function sessionsOf(
-  { postgres, gasless, chain, addresses }: ConsoleOptions,
+  { config, postgres, gasless, chain, addresses }: ConsoleOptions,
   origin: ConsoleOrigin,
 ): ServiceBinding {
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
-  const { signInChallenges: challenges, sessions, accounts } = postgres;
+  const { signInChallenges: challenges, sessions, accounts, walletAccounts: wallets } = postgres;
   const signIn = new SignIn({
     challenges,
     sessions,
     accounts,
+    wallets,
     forms: lazySignInForms,
     clock: systemClock,
     random: systemRandom,
@@ -168,7 +170,8 @@ function sessionsOf(
     const { baseUrl, grpcAddress } = addresses();
     return { baseUrl, version: VERSION, treasuryOwner, payTo, usdcMint, gasless, grpcAddress };
   };
-  return sessionService({ signIn, sessions, origin, clock: systemClock, installation });
+  const limits = new SignInLimits(systemClock, config.NEW_ACCOUNTS_PER_DAY);
+  return sessionService({ signIn, sessions, origin, limits, installation });
 }
 
 /** Services for every signed-in account. */

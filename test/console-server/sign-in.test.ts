@@ -12,6 +12,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from "@solana/web3.js";
+import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import {
   SessionService,
@@ -309,6 +310,35 @@ describe("sign-in rate limit", () => {
     const times = await timesUntilLimited(() => page.signIn(request), /^Unauthenticated: nonce:/);
     expect(times).toBeGreaterThanOrEqual(FAILURE_RATE.burst);
     expect(times).toBeLessThan(FAILURE_RATE.burst * 3);
+  });
+
+  it("limits new accounts per network, and neither known wallets nor other networks", async () => {
+    const gateway = await world.startAnother({ NEW_ACCOUNTS_PER_DAY: "2" });
+    const there = { "x-forwarded-for": "2001:db8:1:1::1" };
+    const signInFrom = async (headers: Record<string, string>, wallet: Keypair, signer = wallet) => {
+      const challenge = await newChallenge(gateway);
+      const request = answer(challenge, wallet, textOf(challenge, addressOf(wallet)), signer);
+      return pageClient(gateway, SessionService, headers).signIn(request);
+    };
+    const [first, second] = [Keypair.generate(), Keypair.generate()];
+    expect(await errorOf(signInFrom(there, first, second))).toMatch(/^Unauthenticated: message/);
+    for (const wallet of [first, second]) await signInFrom(there, wallet);
+
+    const neighbour = { "x-forwarded-for": "2001:db8:1:1::2" };
+    // Refusals are no failed sign-ins.
+    for (let times = 0; times <= FAILURE_RATE.burst; times++) {
+      const signedIn = signInFrom(neighbour, Keypair.generate());
+      const refusal = await signedIn.then(() => undefined, ConnectError.from);
+      expect(refusal?.rawMessage ?? "no error").toMatch(
+        /^too many new accounts from your network \(2 a day\)/,
+      );
+      expect(Number(refusal?.metadata.get("retry-after"))).toBeGreaterThan(40_000);
+      expect(refusal?.metadata.has("x-ratelimit-limit")).toBe(false);
+    }
+    expect((await signInFrom(neighbour, first)).session?.wallet).toBe(addressOf(first));
+    expect(await errorOf(signInFrom({ "x-forwarded-for": "2001:db8:2:1::1" }, Keypair.generate()))).toBe(
+      "no error",
+    );
   });
 });
 

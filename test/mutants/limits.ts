@@ -30,6 +30,10 @@ const HELD: Tests = {
   files: ["test/transport/grpc/held-calls.test.ts"],
   only: "above the total limit|rejects a missing or bad key",
 };
+const SIGN_IN: Tests = {
+  files: ["test/console-server/sign-in.test.ts"],
+  only: "limits (new accounts|challenges)",
+};
 const UNREAD: Tests = {
   files: ["test/transport/http/slow-callers.test.ts"],
   only: "behind an answer|idle connection after",
@@ -156,6 +160,13 @@ export const LIMITS: readonly Mutant[] = [
     "keyless-message": [
       "A method without a key accepts only small messages.",
       'if (key !== "required" && key !== "wallet") return Math.min(bodyLimit, KEYLESS_MESSAGE_LIMIT);',
+      "",
+    ],
+  }),
+  ...mutants("src/app/accounts/sign-in.ts", SIGN_IN, {
+    "new-accounts": [
+      "A network creates a limited number of accounts a day.",
+      "if (!(await wallets.find(address))) admitNew();",
       "",
     ],
   }),

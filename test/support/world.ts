@@ -142,6 +142,8 @@ export async function startGround(
     // One run of the treasury watch at start: other tests count chain queries.
     WATCH_INTERVAL_MS: "600000",
     AUDIT_INTERVAL_SECONDS: "0",
+    // All tests sign in from one address.
+    NEW_ACCOUNTS_PER_DAY: "1000000",
     // Only tests of the sandbox pay for its processes.
     SANDBOX_ISOLATION: "off",
     ...settings,

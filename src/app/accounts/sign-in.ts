@@ -30,6 +30,7 @@ interface SignInDeps {
   readonly challenges: SignInChallenges;
   readonly sessions: Sessions;
   readonly accounts: Pick<Accounts, "create">;
+  readonly wallets: Pick<WalletAccounts, "find">;
   readonly forms: SignInForms;
   readonly clock: Clock;
   readonly random: Random;
@@ -48,6 +49,13 @@ interface SignInAttempt {
   readonly address: string;
   readonly proof: SignInProof;
   readonly from: { readonly address: string; readonly userAgent: string };
+  /** Runs before an account is created for the wallet; may throw. */
+  readonly admitNew: () => void;
+}
+
+interface NewSession {
+  readonly session: Session;
+  readonly token: string;
 }
 
 /**
@@ -83,16 +91,17 @@ export class SignIn {
 
   /**
    * Creates a session. Consumes the challenge in any case.
-   * @throws ToolgateError INVALID_REQUEST for an invalid address; UNAUTHORIZED
+   * @throws ToolgateError INVALID_REQUEST for an invalid address; UNAUTHORIZED; what `admitNew` throws
    */
-  async signIn({ nonce, address, proof, from }: SignInAttempt): Promise<{ session: Session; token: string }> {
-    const { challenges, sessions, accounts, forms } = this.#deps;
+  async signIn({ nonce, address, proof, from, admitNew }: SignInAttempt): Promise<NewSession> {
+    const { challenges, sessions, accounts, wallets, forms } = this.#deps;
     const key = keyOf(address);
     const input = isNonce(nonce) ? this.#good(await challenges.take(nonce)) : undefined;
     if (!input) throw unauthorized(`nonce: ${OVER}`);
     const text = await forms.textOf(input, address);
     if (proof.kind === "message") requireMessage(proof, text, key);
     else await this.#requireTransaction(proof.transaction, text, address, key);
+    if (!(await wallets.find(address))) admitNew();
     const { accountId } = await accounts.create(address);
     return sessions.create({ accountId, ...from });
   }

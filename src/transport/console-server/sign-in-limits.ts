@@ -5,6 +5,8 @@ import { RateLimitedError } from "../key-authenticator.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type { ClientInfo } from "../authentication.ts";
 
+const MINUTES_PER_DAY = 24 * 60;
+
 /** Limits per address and instance: challenges, and failed sign-ins. */
 export const [CHALLENGE_RATE, FAILURE_RATE]: readonly [RateTier, RateTier] = [
   { ratePerMinute: 20, burst: 40 },
@@ -15,16 +17,29 @@ export const [CHALLENGE_RATE, FAILURE_RATE]: readonly [RateTier, RateTier] = [
 export class SignInLimits {
   readonly #challenges: TokenBuckets;
   readonly #failures: TokenBuckets;
+  readonly #accounts: TokenBuckets;
+  readonly #accountsPerDay: number;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, accountsPerDay: number) {
     this.#challenges = new TokenBuckets(clock, CHALLENGE_RATE);
     this.#failures = new TokenBuckets(clock, FAILURE_RATE);
+    this.#accountsPerDay = accountsPerDay;
+    this.#accounts = new TokenBuckets(clock, {
+      ratePerMinute: accountsPerDay / MINUTES_PER_DAY,
+      burst: accountsPerDay,
+    });
   }
 
   /** @throws RateLimitedError after too many challenges */
   requireChallenge({ network }: ClientInfo): void {
     const rate = this.#challenges.take(network);
     if (!rate.allowed) throw new RateLimitedError(rate, "sign-ins started from your address");
+  }
+
+  /** @throws NewAccountsError after too many accounts from this network */
+  requireNewAccount({ network }: ClientInfo): void {
+    const { allowed, retryAfterSeconds } = this.#accounts.take(network);
+    if (!allowed) throw new NewAccountsError(this.#accountsPerDay, retryAfterSeconds);
   }
 
   /** Runs a sign-in. @throws RateLimitedError after too many failures, and whatever `signIn` throws */
@@ -34,9 +49,22 @@ export class SignInLimits {
     try {
       return await signIn();
     } catch (error) {
-      // Server errors do not count against the client.
-      if (error instanceof ToolgateError && error.status < 500) this.#failures.count(network);
+      // Server errors do not count against the client, nor do valid proofs.
+      const failed = error instanceof ToolgateError && !(error instanceof NewAccountsError);
+      if (failed && error.status < 500) this.#failures.count(network);
       throw error;
     }
+  }
+}
+
+/** RATE_LIMITED: the wallet's proof is valid, but it would get one account too many. */
+class NewAccountsError extends ToolgateError {
+  constructor(perDay: number, retryAfterSeconds: number) {
+    super(
+      "RATE_LIMITED",
+      `too many new accounts from your network (${perDay} a day); a wallet that has an account still signs ` +
+        `in. Create this one in ${retryAfterSeconds} s or from another network, or ask the operator`,
+      { retryAfterSeconds },
+    );
   }
 }

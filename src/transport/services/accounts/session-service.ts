@@ -9,12 +9,11 @@ import {
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import type { Session, Sessions } from "../../../app/accounts/authenticator.ts";
 import type { SignIn, SignInProof } from "../../../app/accounts/sign-in.ts";
-import type { Clock } from "../../../domain/core/clock.ts";
 import { ToolgateError } from "../../../domain/core/errors.ts";
 import { SESSION_MS } from "../../../domain/accounts/sign-in.ts";
 import type { ConsoleOrigin } from "../../console-server/console-origin.ts";
 import { setCookieHeader, clearCookieHeader } from "../../console-server/cookie.ts";
-import { SignInLimits } from "../../console-server/sign-in-limits.ts";
+import type { SignInLimits } from "../../console-server/sign-in-limits.ts";
 import type { ClientInfo } from "../../authentication.ts";
 import type { RequestContext } from "../../request-context.ts";
 import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
@@ -26,15 +25,14 @@ export interface SessionServiceDeps {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly origin: ConsoleOrigin;
-  readonly clock: Clock;
+  readonly limits: SignInLimits;
   /** The page's data about this installation. */
   readonly installation: () => MessageInitShape<typeof InstallationSchema>;
 }
 
 /** Sign-in with a wallet, and sessions. */
 export function sessionService(deps: SessionServiceDeps): ServiceBinding {
-  const { signIn, sessions, origin, clock, installation } = deps;
-  const limits = new SignInLimits(clock);
+  const { signIn, sessions, origin, limits, installation } = deps;
   const demandChallenge = (context: RequestContext) => {
     origin.requireCookie();
     limits.requireChallenge(clientOf(context));
@@ -61,8 +59,9 @@ export function sessionService(deps: SessionServiceDeps): ServiceBinding {
         const client = clientOf(context);
         const from = { address: client.address, userAgent: printable(client.userAgent) };
         const { nonce, address } = request;
+        const admitNew = () => limits.requireNewAccount(client);
         const { session, token } = await limits.attempt(client, () =>
-          signIn.signIn({ nonce, address, proof: proofOf(request), from }),
+          signIn.signIn({ nonce, address, proof: proofOf(request), from, admitNew }),
         );
         context.addHeader?.(setCookieHeader(form, token, SESSION_MS / 1_000));
         return { session: sessionMessage(session, session.sessionId), installation: installation() };
