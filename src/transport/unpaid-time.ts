@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { RequestObserver, RequestRecord } from "../app/operations/request-record.ts";
+import type { RateTier } from "../domain/accounts/caller.ts";
 import type { Clock } from "../domain/core/clock.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { Authentication, Credentials } from "./authentication.ts";
@@ -8,10 +9,17 @@ import type { ClientAddresses } from "./remote-address.ts";
 import { TokenBuckets } from "./token-buckets.ts";
 
 /** What the requests of one address or account may take unpaid: tokens are milliseconds. */
-const UNPAID_TIME = { ratePerMinute: 25 * 60, burst: 250 };
+const UNPAID_TIME: RateTier = { ratePerMinute: 25 * 60, burst: 250 };
 
 /** An account may have as many milliseconds a minute as its tier allows requests. */
 const MS_PER_REQUEST = 1;
+
+/** Returns what the unpaid requests of an account may take, in milliseconds. */
+export function unpaidTimeOf(accountTier: RateTier): RateTier {
+  const { ratePerMinute, burst } = UNPAID_TIME;
+  const share = Math.max(1, (accountTier.ratePerMinute * MS_PER_REQUEST) / ratePerMinute);
+  return { ratePerMinute: ratePerMinute * share, burst: burst * share };
+}
 
 /** The longest wait for which one request can be the reason, beside that of an empty bucket, ms. */
 const DEBT_MS = 60_000;
@@ -55,10 +63,8 @@ export class UnpaidTime implements RequestObserver {
   /** Finds who answers for the request. @throws ToolgateError RATE_LIMITED when no time is left */
   admit(record: RequestRecord, { caller, client }: Authentication, credentials: Credentials): void {
     record.payer = caller?.accountId ?? client?.network ?? this.#clients.of(credentials).network;
-    record.timeShare = Math.max(
-      1,
-      ((caller?.accountTier.ratePerMinute ?? 0) * MS_PER_REQUEST) / UNPAID_TIME.ratePerMinute,
-    );
+    const own = caller ? unpaidTimeOf(caller.accountTier) : UNPAID_TIME;
+    record.timeShare = own.ratePerMinute / UNPAID_TIME.ratePerMinute;
     this.#require(record);
   }
 

@@ -61,6 +61,7 @@ export function settingsFlows(world: ConsoleWorld): void {
       Number(limit).toLocaleString("en-US"),
     );
     await page.getByText(`${rate} requests/min, bursts of ${burst}`, { exact: true }).waitFor();
+    await page.getByText(/ms of computing time\/min, bursts of [\d,]+ ms; paid calls take none$/).waitFor();
     await page.getByLabel("Warn below").fill("2.000001");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved").waitFor();

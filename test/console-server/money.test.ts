@@ -25,6 +25,18 @@ const otherAccounts = { receiptId: theirReceipt?.receiptId ?? "", runId: theirRe
 const yesterday = () => timestampFromDate(new Date(Date.now() - 86_400_000));
 
 describe("account holder", () => {
+  it("sees the computing time that the tier allows for unpaid requests", async () => {
+    for (const [ratePerMinute, allowed] of [
+      [60, { unpaidMsPerMinute: 1_500, unpaidBurstMs: 250 }],
+      [1_500, { unpaidMsPerMinute: 15_000, unpaidBurstMs: 2_500 }],
+    ] as const) {
+      const { wallet } = await world.agent({ ratePerMinute });
+      expect(await (await signIn(world, wallet)).client(BalanceService).getBalance({})).toMatchObject(
+        allowed,
+      );
+    }
+  });
+
   it("sees consistent balance, entries, usage and CSV", async () => {
     const response = await balance.getBalance({});
     expect(response).toMatchObject({

@@ -75,6 +75,12 @@ function AccountCard() {
                 `${formatCount(limits.accountRatePerMinute)} requests/min, bursts ` +
                   `of ${formatCount(limits.accountBurst)}`,
             ],
+            [
+              "Unpaid requests",
+              limits &&
+                `${formatCount(limits.unpaidMsPerMinute)} ms of computing time/min, bursts ` +
+                  `of ${formatCount(limits.unpaidBurstMs)} ms; paid calls take none`,
+            ],
             ["Keys", limits && `up to ${formatCount(limits.keyLimit)}`],
           ]}
         />

@@ -23,6 +23,7 @@ import { invalidField } from "../../../domain/core/errors.ts";
 import { accountIdIn, keyIdIn, modelIn, toolIn, dateIn } from "../request-fields.ts";
 import { DEFAULT_LIMIT } from "../page.ts";
 import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
+import { unpaidTimeOf } from "../../unpaid-time.ts";
 
 export interface BalanceDeps {
   readonly statements: app.Statements;
@@ -37,6 +38,7 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
         caller.accountId,
       );
       const { tier, accountTier } = limits;
+      const unpaid = unpaidTimeOf(accountTier);
       return {
         balanceUsdcMicrousd: available,
         heldUsdcMicrousd: held,
@@ -49,6 +51,8 @@ export function balanceService({ statements, usageReports }: BalanceDeps): Servi
         keyLimit: MAX_ACTIVE_KEYS,
         accountRatePerMinute: accountTier.ratePerMinute,
         accountBurst: accountTier.burst,
+        unpaidMsPerMinute: Math.round(unpaid.ratePerMinute),
+        unpaidBurstMs: Math.round(unpaid.burst),
       };
     },
     async setLowBalance({ lowBalanceUsdcMicrousd }, { caller }) {
