@@ -34,7 +34,7 @@ const [MAX_PAID_BYTES, TRIM_EVERY_BYTES] = [200_000_000, 2_000_000];
 const ROW_BYTES = 500;
 
 /** Accounts whose written rows are counted. */
-const MAX_COUNTED = 10_000;
+export const MAX_COUNTED = 10_000;
 
 const COLUMNS = [
   ["account_id", "uuid"],

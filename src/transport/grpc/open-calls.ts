@@ -22,6 +22,8 @@ type Method = Parameters<ServerInterceptor>[0];
 export interface CallLimits {
   /** For the whole request; between the messages of a stream. */
   readonly requestMs: number;
+  /** For the small request of a unary call without a key. */
+  readonly keylessRequestMs: number;
   /** For the client to read a response message. */
   readonly answerMs: number;
   /** For calls without a key that wait for their client. */
@@ -30,9 +32,6 @@ export interface CallLimits {
 
 /** Calls without a key may wait this long before the limit per connection applies, ms. */
 const WAIT_GRACE_MS = 1_000;
-
-/** For the small request of a call without a key, ms. */
-const KEYLESS_REQUEST_MS = 8_000;
 
 const LATE = { code: status.DEADLINE_EXCEEDED, details: "the request did not arrive in time" };
 const TOO_MANY = {
@@ -125,10 +124,10 @@ export class OpenCalls {
 
   add(open: OpenCall): void {
     open.place = this.#open.push(open) - 1;
-    const { requestMs, answerMs } = this.#limits;
+    const { requestMs, keylessRequestMs, answerMs } = this.#limits;
     this.#timer ??= setInterval(
       () => this.#sweep(),
-      Math.min(requestMs / 4, answerMs / 4, WAIT_GRACE_MS),
+      Math.min(requestMs / 4, keylessRequestMs / 4, answerMs / 4, WAIT_GRACE_MS),
     ).unref();
   }
 
@@ -172,8 +171,8 @@ export class OpenCalls {
   }
 
   #requestMs(open: OpenCall): number {
-    const { requestMs } = this.#limits;
-    return this.#keyless.has(open) && !open.streaming ? Math.min(requestMs, KEYLESS_REQUEST_MS) : requestMs;
+    const { requestMs, keylessRequestMs } = this.#limits;
+    return this.#keyless.has(open) && !open.streaming ? Math.min(requestMs, keylessRequestMs) : requestMs;
   }
 
   /** Watch and reflection streams always wait for their client. */

@@ -62,6 +62,7 @@ export interface GrpcLimits extends CallLimits {
 /** The grace period is longer than any tool call. */
 const GRPC_LIMITS: GrpcLimits = {
   requestMs: 60_000,
+  keylessRequestMs: 8_000,
   answerMs: 60_000,
   idleMs: 600_000,
   ageMs: 3_600_000,

@@ -1,3 +1,4 @@
+import type { Pool } from "pg";
 import { describe, expect, it } from "vitest";
 import { AccountRequests } from "../../../src/app/operations/account-requests.ts";
 import { RequestRecord } from "../../../src/app/operations/request-record.ts";
@@ -6,6 +7,7 @@ import { SealedBodies } from "../../../src/domain/accounts/sealed-bodies.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { PostgresRequestLog } from "../../../src/postgres/operations/request-log.ts";
 import {
+  MAX_COUNTED,
   MAX_KEPT,
   MAX_UNPAID_BYTES,
   RequestLogWriter,
@@ -168,6 +170,31 @@ describe("the request log", () => {
       [uuidOf("acct", accountId)],
     );
     expect(rows).toEqual([{ kept: BigInt(MAX_KEPT), newest: BigInt(TRIM_EVERY) }]);
+  });
+
+  it("counts the rows of a limited number of accounts", async () => {
+    const statements: string[] = [];
+    const query = async ({ name }: { name: string }) => void statements.push(name);
+    const counting = new RequestLogWriter({
+      pool: { query } as unknown as Pool,
+      requests,
+      bodies,
+      log: silent,
+    });
+    const write = async (accountIds: string[]) => {
+      while (accountIds.length > 0) {
+        for (const accountId of accountIds.splice(0, TRIM_EVERY)) end(accountId);
+        await counting.flush();
+      }
+    };
+    const accountId = idOf("acct");
+    const almost = () => Array<string>(TRIM_EVERY - 1).fill(accountId);
+    await write(almost());
+    await write(Array.from({ length: MAX_COUNTED }, () => idOf("acct")));
+    await write([accountId]);
+    expect(statements).not.toContain("request-log-trim");
+    await write(almost());
+    expect(statements).toContain("request-log-trim");
   });
 
   it("keeps 20 MB of the newest requests of an account until it paid, then 200 MB", async () => {

@@ -63,6 +63,18 @@ describe("waiting gRPC calls", () => {
     expect((await endOf(next)).status).toBe(status.OK);
   });
 
+  it("ends unary calls without a key whose small request does not arrive soon", async () => {
+    await start({ keylessRequestMs: 100 });
+    const session = await opened();
+    const { authorization } = gateway.key();
+    const others = [rawCall(session, REFLECTION), rawCall(session, CALL_TOOL, { authorization })];
+    await expect.poll(() => gateway.rate.asked).toBe(1);
+    const half = rawCall(session, CHECK);
+    half.write(framed(Buffer.alloc(1_000)).subarray(0, 500));
+    expect((await soonEnded(half)).status).toBe(status.DEADLINE_EXCEEDED);
+    expect(left(others)).toBe(2);
+  });
+
   it("ends calls of the largest connection above the total limit", async () => {
     await start({ keyless: { perConnection: 100, total: 8 } });
     const few = open(await opened(), 2);
