@@ -49,14 +49,16 @@ export class WebhookDeliverer {
     const working = new Map<ClaimedEndpoint, Promise<void>>();
     const problems: unknown[] = [];
     while (!signal.aborted) {
+      const idle = working.size === 0;
       const claimed = clock.now() < until ? await this.#claim([...working.keys()]) : [];
+      // Work that ended during the claim held places that others wait for.
+      if (idle && claimed.length === 0) break;
       for (const endpoint of claimed) {
         const work = this.#deliver(endpoint, signal)
           .catch((error: unknown) => void problems.push(error))
           .finally(() => working.delete(endpoint));
         working.set(endpoint, work);
       }
-      if (working.size === 0) break;
       await Promise.race([...working.values(), delay(pollMs, undefined, { signal }).catch(() => {})]);
     }
     await Promise.all(working.values());

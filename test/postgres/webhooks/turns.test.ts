@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import {
   CONCURRENT_ENDPOINTS,
   PER_ACCOUNT,
@@ -100,6 +101,50 @@ it("serves the account first whose last turn is the longest ago", async () => {
     expect(held(slow.received.slice(2))).toEqual(Array.from({ length: SLOW_ENDPOINTS }, () => 1));
     expect(slow.received.slice(2).map(accountOf)).not.toContain("0");
   });
+});
+
+it("gives the first free of all places to the account that holds the fewest", async () => {
+  slow.answer = (response) => void response.writeHead(204).end();
+  const accounts = [await slowAccount(0, PER_ACCOUNT + 1)];
+  while (accounts.length < CONCURRENT_ENDPOINTS / PER_ACCOUNT)
+    accounts.push(await slowAccount(accounts.length, PER_ACCOUNT));
+  await deliver();
+  await makeDue();
+  const before = slow.received.length;
+  const firsts: ServerResponse[] = [];
+  slow.answer = (response, webhook) => void (accountOf(webhook) === "0" && firsts.push(response));
+  for (const [endpoint] of accounts) await endpoint?.add();
+  await during(async () => {
+    await slow.atLeast(before + CONCURRENT_ENDPOINTS);
+    expect(held(slow.received.slice(before))).toEqual(accounts.map(() => PER_ACCOUNT));
+    await slowAccount(accounts.length, 1);
+    await pool.query(
+      `update webhook_endpoint set claimed_at = now() + interval '1 hour'
+       where not exists (select from webhook_attempt where endpoint_id = id)`,
+    );
+    firsts[0]?.writeHead(204).end();
+    await slow.atLeast(before + CONCURRENT_ENDPOINTS + 1);
+    expect(slow.received.slice(before + CONCURRENT_ENDPOINTS).map(accountOf)).toEqual([
+      String(accounts.length),
+    ]);
+  });
+});
+
+it("claims again when all deliveries end during a claim for which no place was free", async () => {
+  slow.answer = (response) => void response.writeHead(204).end();
+  for (let name = 0; name <= SLOW_ENDPOINTS; name++) await slowAccount(name, 1);
+  const { queue } = stores;
+  const claim = queue.claim.bind(queue);
+  const released = vi.spyOn(queue, "release");
+  const slowClaim = vi.spyOn(queue, "claim").mockImplementation(async (free) => {
+    const claimed = await claim(free);
+    await expect.poll(() => released.mock.settledResults.length).toBeGreaterThanOrEqual(free.taken.length);
+    return claimed;
+  });
+  await deliver();
+  slowClaim.mockRestore();
+  released.mockRestore();
+  expect(slow.received).toHaveLength(SLOW_ENDPOINTS + 1);
 });
 
 it("holds two places for an account with quick and new endpoints that do not answer", async () => {
