@@ -2,6 +2,7 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promi
 import path from "node:path";
 import { z } from "zod";
 import { buildConsoleIfOlder } from "../console-build/index.ts";
+import { shrinkwrapOf } from "./shrinkwrap.ts";
 import { DIST, ROOT, run } from "./tools.ts";
 
 const BUILT = path.join(DIST, "gateway");
@@ -34,7 +35,10 @@ export async function buildGatewayPackage(log: (line: string) => void): Promise<
   for (const file of ["LICENSE", "CHANGELOG.md"]) await copy(file);
   await cp(path.join(SOURCE, "gateway-readme.md"), path.join(BUILT, "README.md"));
   await nameCompiledFiles();
-  await writeFile(path.join(BUILT, "package.json"), await manifestText());
+  const written = await gatewayManifest();
+  await writeJson("package.json", written);
+  const lock = await readFile(path.join(ROOT, "package-lock.json"), "utf8");
+  await writeJson("npm-shrinkwrap.json", shrinkwrapOf(written, lock));
   return BUILT;
 }
 
@@ -66,14 +70,14 @@ async function nameCompiledFiles(): Promise<void> {
 }
 
 /** The checkout's manifest without what only the checkout has. */
-async function manifestText(): Promise<string> {
+export async function gatewayManifest() {
   const { name, version, description, license, dependencies, optionalDependencies, overrides } =
     manifest.parse(JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8")));
   const optional = Object.entries(optionalDependencies).filter(([one]) => !one.startsWith("node-"));
-  const replaced = Object.entries(overrides).filter(
-    ([, by]) => typeof by === "string" && by.startsWith("npm:"),
+  const replaced = Object.entries(overrides).flatMap(([one, by]) =>
+    typeof by === "string" && by.startsWith("npm:") ? [[one, by] as const] : [],
   );
-  const written = {
+  return {
     name,
     version,
     description,
@@ -92,5 +96,8 @@ async function manifestText(): Promise<string> {
     dependencies: { ...dependencies, ...Object.fromEntries(replaced) },
     optionalDependencies: Object.fromEntries(optional),
   };
-  return `${JSON.stringify(written, undefined, 2)}\n`;
+}
+
+async function writeJson(file: string, content: object): Promise<void> {
+  await writeFile(path.join(BUILT, file), `${JSON.stringify(content, undefined, 2)}\n`);
 }
