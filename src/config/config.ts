@@ -136,6 +136,8 @@ type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstrea
     Pick<
       Config,
       | "tools"
+      | "DATABASE_DIRECT_URL"
+      | "DATABASE_READ_URL"
       | "CELL_DATABASE_URLS"
       | "FEE_PAYER_SIGNER_TOKEN"
       | "OTEL_EXPORTER_OTLP_HEADERS"
@@ -150,6 +152,8 @@ type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstrea
  */
 export function collectSecrets({
   DATABASE_URL,
+  DATABASE_DIRECT_URL,
+  DATABASE_READ_URL,
   SOLANA_RPC_URLS = [],
   upstreams,
   tools = [],
@@ -159,7 +163,8 @@ export function collectSecrets({
   AWS_SECRET_ACCESS_KEY: archiveSecret,
   AWS_SESSION_TOKEN: archiveToken,
 }: SecretSettings): string[] {
-  const database = [DATABASE_URL ?? "", ...cells.values()]
+  const database = [DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, ...cells.values()]
+    .filter((urls) => urls !== undefined)
     .flatMap((urls) => serverUrls(urls) ?? [])
     .flatMap((text) => databaseSecrets(new URL(text)));
   const rpcKeys = SOLANA_RPC_URLS.flatMap((text) => rpcSecrets(new URL(text)));

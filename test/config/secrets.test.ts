@@ -1,5 +1,25 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
 import { readConfig, collectSecrets } from "../../src/config/config.ts";
+import { SECRET_SETTINGS, settings } from "../../src/config/settings.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "toolgate-secrets-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Values with the secret "hush-hush"; others are the secret itself. */
+const SAMPLES: Readonly<Record<string, string>> = {
+  DATABASE_URL: "postgresql://app:hush-hush@db/toolgate",
+  DATABASE_DIRECT_URL: "postgresql://app:hush-hush@db/toolgate",
+  DATABASE_READ_URL: "postgresql://app:hush-hush@db/toolgate",
+  CELL_DATABASE_URLS: "1=postgresql://app:hush-hush@db/toolgate",
+  SOLANA_RPC_URLS: "https://rpc.example/?api-key=hush-hush",
+  OTEL_EXPORTER_OTLP_HEADERS: "authorization=hush-hush",
+};
+
+/** Names that look like secrets: a switch, an identifier, and the path of a key file. */
+const NO_SECRETS: ReadonlySet<string> = new Set(["X402_KEYLESS", "AWS_ACCESS_KEY_ID", "FEE_PAYER_KEYPAIR"]);
 
 const secretsOf = (settings: Record<string, string>) => collectSecrets(readConfig(settings));
 
@@ -47,6 +67,27 @@ describe("the secrets of a configuration", () => {
       expect(secrets).toContain(secret);
     for (const secret of ["key-key", "key%2Dkey"]) expect(secrets).toContain(secret);
     expect(secrets.filter((secret) => /^(rpc|https|v2|api-key)/.test(secret))).toEqual([]);
+  });
+
+  it.each([...SECRET_SETTINGS])("contain %s, which may come from a file", (name) => {
+    const others = { INFERENCE_BASE_URL: "https://model.example/v1" };
+    const file = path.join(folder, name);
+    writeFileSync(file, `${SAMPLES[name] ?? "hush-hush"}\n`);
+    expect(secretsOf({ ...others, [`${name}_FILE`]: file })).toContain("hush-hush");
+    expect(secretsOf({ ...others, [`${name}_FILE`]: file })).toEqual(
+      secretsOf({ ...others, [name]: SAMPLES[name] ?? "hush-hush" }),
+    );
+  });
+
+  it("are all settings whose names look like it, and those that the documentation lists", () => {
+    const looks = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|HEADERS|DATABASE.*_URL|RPC_URL/;
+    const found = Object.keys(settings).filter((name) => looks.test(name) && !NO_SECRETS.has(name));
+    const byName = (one: string, other: string) => one.localeCompare(other);
+    expect(found.toSorted(byName)).toEqual([...SECRET_SETTINGS].toSorted(byName));
+    const page = readFileSync("docs/reference/configuration.md", "utf8");
+    const [list = ""] = /\nSecrets can come from files[^]*?\n\n/.exec(page) ?? [];
+    const listed = [...list.matchAll(/`([A-Z_]+)`/g)].map(([, name = ""]) => name);
+    expect(listed.toSorted(byName)).toEqual([...SECRET_SETTINGS].toSorted(byName));
   });
 
   it("are empty without secrets in the configuration", () => {
