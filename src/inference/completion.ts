@@ -1,46 +1,15 @@
 import { z } from "zod";
-import type { ChatCompletion, ChatDelta, ChatUsage } from "../domain/tools/chat.ts";
+import type { ChatCompletion, ChatDelta, ReportedUsage } from "../domain/tools/chat.ts";
 import type { JsonObject } from "../domain/core/json.ts";
 import { unusable, type Verdict } from "./upstream-failure.ts";
-import { logprobsPart, WholeMessage, wholePart } from "./whole-message.ts";
+import { readUsage } from "./usage.ts";
+import { logprobsPart, WholeMessage, type WholePart, wholePart } from "./whole-message.ts";
 
 /** Bytes of UTF-8. The whole result must fit into a gRPC message of 4 MiB. */
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 
-/** Larger counts are treated as missing. */
-const MAX_TOKENS = 1_000_000_000;
-
-const tokens = z.int().min(0).max(MAX_TOKENS);
-/** Part of a count; anything else is treated as not reported. */
-const part = tokens.nullish().catch(undefined);
-const usageBody = z
-  .object({
-    prompt_tokens: tokens,
-    completion_tokens: tokens,
-    total_tokens: tokens,
-    prompt_tokens_details: z.object({ cached_tokens: part }).nullish().catch(undefined),
-    completion_tokens_details: z.object({ reasoning_tokens: part }).nullish().catch(undefined),
-  })
-  .transform((usage, context): ChatUsage => {
-    const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
-    const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? undefined;
-    const reasoningTokens = usage.completion_tokens_details?.reasoning_tokens ?? undefined;
-    // Some servers count reasoning beside the completion, not in it.
-    const beside = prompt + completion + (reasoningTokens ?? 0) === total ? (reasoningTokens ?? 0) : 0;
-    if (prompt + completion + beside !== total) {
-      context.addIssue("the counts do not add up");
-      return z.NEVER;
-    }
-    return {
-      promptTokens: prompt,
-      completionTokens: completion + beside,
-      totalTokens: total,
-      ...(cachedTokens !== undefined && { cachedTokens: Math.min(cachedTokens, prompt) }),
-      ...(reasoningTokens !== undefined && {
-        reasoningTokens: Math.min(reasoningTokens, completion + beside),
-      }),
-    };
-  });
+/** Characters. No token of ordinary text is longer. */
+const LONGEST_TOKEN = 32;
 
 const messagePart = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
 const choice = z.object({
@@ -48,6 +17,8 @@ const choice = z.object({
   message: messagePart.nullish(),
   delta: messagePart.nullish(),
   finish_reason: z.string().nullish(),
+  /** Moonshot. */
+  usage: z.unknown().optional(),
 });
 type Choice = z.output<typeof choice>;
 
@@ -63,6 +34,7 @@ type PartOfWhole = z.output<typeof wholeChoice>;
 const answerBody = z.object({
   choices: z.array(choice).nullish(),
   usage: z.unknown().optional(),
+  x_groq: z.object({ usage: z.unknown().optional() }).nullish().catch(undefined),
   error: z.unknown().optional(),
 });
 const wholeBody = answerBody.extend({ choices: z.array(wholeChoice).nullish() });
@@ -83,8 +55,16 @@ export class Completion {
   #bytes = 0;
   #refusal = "";
   #finishReason: string | null = null;
-  #usage: ChatUsage | null = null;
+  #usage: ReportedUsage | undefined;
   #pieces = 0;
+  /** Characters of text of all kinds. */
+  #characters = 0;
+  /** Chunks, those that no token can fill several times. */
+  #filled = 0;
+  /** Whether the answer came as a message, not in chunks. */
+  #isWhole = false;
+  /** Characters when the server counted last. */
+  #counted = 0;
   readonly #whole: WholeMessage | undefined;
   #deltas: ChatDelta[] = [];
 
@@ -117,7 +97,8 @@ export class Completion {
 
   /** Whether the server counted tokens. It bills for them even if the response breaks off. */
   get counted(): boolean {
-    return (this.#usage?.totalTokens ?? 0) > 0;
+    const { promptTokens = 0, completionTokens = 0, totalTokens = 0 } = this.#usage ?? {};
+    return promptTokens + completionTokens + totalTokens > 0;
   }
 
   /** Whether a finish reason arrived; later chunks are ignored. */
@@ -129,7 +110,7 @@ export class Completion {
   take(body: unknown): void {
     const parsed = (this.#whole ? wholeBody : answerBody).safeParse(body);
     if (!parsed.success) throw unusable("the model server's answer could not be read", parsed.error);
-    const { choices, usage, error } = parsed.data;
+    const { choices, error } = parsed.data;
     if (error !== undefined && error !== null)
       throw unusable("the model server failed while it answered", new Error(JSON.stringify(error)), {
         verdict: blameOf(error),
@@ -138,8 +119,20 @@ export class Completion {
     // Only one choice is requested and sold.
     const first = choices?.find(({ index }) => (index ?? 0) === 0);
     if (first && !this.finished) this.#append(first);
-    const counted = usageBody.safeParse(usage);
-    if (counted.success) this.#usage = counted.data;
+    const { usage, x_groq } = parsed.data;
+    for (const counts of [first?.usage, x_groq?.usage, usage]) this.#count(counts);
+  }
+
+  #count(usage: unknown): void {
+    const counted = readUsage(usage, this.#usage);
+    if (!counted) return;
+    this.#usage = counted;
+    this.#counted = this.#characters;
+  }
+
+  #delivered(characters: number): void {
+    this.#characters += characters;
+    this.#filled += Math.ceil(characters / LONGEST_TOKEN);
   }
 
   /** Returns the completion. @param cutBy finish reason if the server sent none. @throws ModelServerError */
@@ -147,13 +140,20 @@ export class Completion {
     if (!this.delivers) throw unusable("the model returned no text", undefined, { verdict: "served" });
     // A refusal in words is an answer, in any field.
     const content = (this.#content === "" ? this.#refusal : this.#content).toWellFormed();
-    const answer = { content, finishReason: reasonOf(this.#finishReason) ?? cutBy, usage: this.#usage };
+    const isBehind = !this.finished && this.#characters > this.#counted;
+    const answer = {
+      content,
+      finishReason: reasonOf(this.#finishReason) ?? cutBy,
+      usage: this.#usage ? { ...this.#usage, ...(isBehind && { isBehind }) } : null,
+      delivered: { characters: this.#characters, chunks: this.#isWhole ? undefined : this.#filled },
+    };
     return this.#whole ? { ...answer, whole: this.#whole.result(this.#content, this.#refusal) } : answer;
   }
 
   #append(choice: Choice | PartOfWhole): void {
     const { delta, message, finish_reason } = choice;
     const part = delta ?? message;
+    this.#isWhole ||= !delta && Boolean(message);
     if (finish_reason === "error") throw unusable("the model server failed while it answered", undefined);
     const [content, refusal] = [part?.content ?? "", part?.refusal ?? ""];
     const lengths = [this.#content.length, this.#refusal.length];
@@ -171,12 +171,13 @@ export class Completion {
       ...(content !== "" && { content: this.full ? this.#content.slice(lengths[0]) : content }),
       ...(refusal !== "" && { refusal: this.full ? this.#refusal.slice(lengths[1]) : refusal }),
     };
-    const grown = this.#whole && this.#appendWhole(this.#whole, choice, added);
-    if (content !== "" || refusal !== "" || grown) this.#pieces++;
+    const grown = this.#whole ? this.#appendWhole(this.#whole, choice, added) : 0;
+    this.#delivered(content.length + refusal.length + grown);
+    if (content !== "" || refusal !== "" || grown > 0) this.#pieces++;
   }
 
-  /** @returns whether the answer has more than before */
-  #appendWhole(whole: WholeMessage, choice: PartOfWhole, added: JsonObject): boolean {
+  /** @returns the characters that it adds to the other members */
+  #appendWhole(whole: WholeMessage, choice: PartOfWhole, added: JsonObject): number {
     const part = choice.delta ?? choice.message ?? {};
     const { tool_calls, reasoning, reasoning_content } = part;
     if (tool_calls ?? reasoning ?? reasoning_content ?? choice.logprobs) {
@@ -188,10 +189,16 @@ export class Completion {
     const more = fits ? whole.add(part) : undefined;
     const logprobs = fits && choice.logprobs ? whole.addLogprobs(choice.logprobs) : undefined;
     const delta = { ...added, ...more };
-    if (Object.keys(delta).length === 0 && !logprobs) return false;
+    if (Object.keys(delta).length === 0 && !logprobs) return 0;
     this.#deltas.push({ delta, logprobs });
-    return true;
+    return more ? lengthOf(part) : 0;
   }
+}
+
+/** Characters of what a model wrote. */
+function lengthOf({ reasoning_content, reasoning, tool_calls }: WholePart): number {
+  const called = (tool_calls ?? []).flatMap((call) => [call.function?.name, call.function?.arguments]);
+  return [reasoning_content, reasoning, ...called].reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 
 /** Truncates to whole characters. */

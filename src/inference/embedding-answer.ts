@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ChatOptions, EmbeddingRequest, Embeddings } from "../domain/tools/chat.ts";
 import { readJson } from "./read-response.ts";
+import { readUsage } from "./usage.ts";
 import { unusable } from "./upstream-failure.ts";
 
 /** Bytes: the most numbers that are sold in one answer, written in decimal. */
@@ -16,10 +17,7 @@ const vector = z.union([
 
 const body = z.object({
   data: z.array(z.object({ index: z.int().nullish(), embedding: vector })),
-  usage: z
-    .object({ prompt_tokens: z.int().min(1).max(1_000_000_000) })
-    .nullish()
-    .catch(undefined),
+  usage: z.unknown().optional(),
 });
 
 /** Reads vectors. @throws ModelServerError unless there is one for each input, all of one length */
@@ -36,7 +34,8 @@ export async function readEmbeddings(
   const isWhole = vectors.every((one) => one.length === length && one.every(Number.isFinite));
   if (data.length !== input.length || length === 0 || !isWhole)
     throw unusable("the model server's vectors do not match the input", undefined);
-  return { vectors, promptTokens: usage?.prompt_tokens };
+  const { promptTokens, totalTokens } = readUsage(usage) ?? {};
+  return { vectors, promptTokens: promptTokens || totalTokens || undefined };
 }
 
 /** Empty if it is no whole number of numbers. */

@@ -20,7 +20,8 @@ export function costOfAnswer(
     return answer.promptTokens === undefined
       ? undefined
       : priceOfTokens({ tokens: answer.promptTokens, rate: cost.inputRate });
-  return answer.usage && answer.usage.totalTokens > 0
-    ? priceOfTokens(...countedTokens(cost, answer.usage))
+  const { promptTokens, completionTokens, totalTokens = 0, ...details } = answer.usage ?? {};
+  return promptTokens !== undefined && completionTokens !== undefined && totalTokens > 0
+    ? priceOfTokens(...countedTokens(cost, { promptTokens, completionTokens, totalTokens, ...details }))
     : undefined;
 }

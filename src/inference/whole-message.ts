@@ -82,14 +82,11 @@ export class WholeMessage {
         type: type.toWellFormed(),
         function: { name: name.toWellFormed(), arguments: input.toWellFormed() },
       }));
-    const texts = [content, refusal, ...this.#reasoning.values()];
-    for (const call of calls) texts.push(call.name, call.arguments);
     return {
       message,
       ...(this.#logprobs.size > 0 && {
         logprobs: { content: null, refusal: null, ...Object.fromEntries(this.#logprobs) },
       }),
-      textBytes: texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0),
     };
   }
 

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ChatCompletion } from "../../src/domain/tools/chat.ts";
+import type { ChatCompletion, ReportedUsage } from "../../src/domain/tools/chat.ts";
 import { ModelServerError } from "../../src/inference/upstream-failure.ts";
 import type { UpstreamSettings } from "../../src/inference/upstream-settings.ts";
 import { Upstream } from "../../src/inference/upstream.ts";
@@ -16,15 +16,24 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function ask(model: string, settings: Partial<UpstreamSettings> = {}, signal = new AbortController().signal) {
+async function ask(
+  model: string,
+  settings: Partial<UpstreamSettings> = {},
+  signal = new AbortController().signal,
+): Promise<ChatCompletion> {
   const upstream = new Upstream(
     settingsFor(server.baseUrl, { apiKey: KEY, timeoutMs: 60_000, stallTimeoutMs: 300, ...settings }),
   );
   const messages = [{ role: "user" as const, content: "2+2?" }];
-  return upstream.complete(
+  const { content, finishReason, usage } = await upstream.complete(
     { model, messages, maxTokens: 5, temperature: undefined },
     { signal, accountId: "acct_1", idempotencyKey: "run_1" },
   );
+  return { content, finishReason, usage: usage && withoutMore(usage) };
+}
+
+function withoutMore({ more: _, ...counts }: ReportedUsage): ReportedUsage {
+  return counts;
 }
 
 function resources(): number {
@@ -115,12 +124,14 @@ describe("answers of a model server", () => {
     expect(await ask(model)).toMatchObject({ content: "I cannot do that.", finishReason: "stop" });
   });
 
-  it.each(["usage-negative", "usage-overflowing", "usage-inconsistent", "usage-text"])(
-    "omits inconsistent token counts: %s",
-    async (model) => {
-      expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage: null });
-    },
-  );
+  it.each([
+    ["usage-negative", { completionTokens: 2 }],
+    ["usage-overflowing", { completionTokens: 2 }],
+    ["usage-inconsistent", { promptTokens: 11, completionTokens: 88, totalTokens: 99, reasoningTokens: 86 }],
+    ["usage-text", null],
+  ])("uses the counts that are usable: %s", async (model, usage) => {
+    expect(await ask(model)).toEqual({ content: "Four.", finishReason: "stop", usage });
+  });
 
   it.each([
     ["usage-detailed", { promptTokens: 11, completionTokens: 2, cachedTokens: 8, reasoningTokens: 1 }],

@@ -32,8 +32,8 @@ const FIRST = [
 ];
 /** 11 tokens of the prompt at 0.2 and 2 of the answer at 0.6, as counted: 3.4, rounded up. */
 const COUNTED = 4n;
-/** Not counted: (64 + 8 + 4) * 0.2 = 15.2 for the prompt, and 0.6 for each byte that was delivered. */
-const [NO_TEXT, TWO_BYTES] = [16n, 17n];
+/** Not counted: 5 tokens * 0.2 for the prompt, and 0.6 for each token that the text takes at least. */
+const [NO_TEXT, TWO_BYTES, LONGEST] = [1n, 2n, 61n];
 /** (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2 micro-USD, rounded up. */
 const PRICE = 76n;
 /**
@@ -58,7 +58,7 @@ const ENDINGS: readonly (readonly [
   ["done-only"],
   ["stall", "Fo", "timeout", TWO_BYTES],
   ["error-in-stream"],
-  ["too-long", "x".repeat(2 * 1024 * 1024), "length", PRICE],
+  ["too-long", "x".repeat(2 * 1024 * 1024), "length", LONGEST],
   ["ends-early"],
   ["good", "Four.", "stop", COUNTED],
 ];
@@ -249,7 +249,7 @@ describe("inference_chat through the gateway", () => {
     const { message } = await callGrpc(client, ToolService.method.callTool, call, { metadata });
     client.close();
     expect(message.result?.["content"]).toBe("ü".repeat(1024 * 1024));
-    await expectCharged(PRICE);
+    await expectCharged(LONGEST);
   });
 
   it("fails over to the next server when the first is busy, and charges once", async () => {

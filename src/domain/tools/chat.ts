@@ -55,6 +55,12 @@ export interface ChatRequest {
   readonly more?: JsonObject;
 }
 
+/** What a server counts of a completion, as far as it can be read. */
+export interface ReportedUsage extends Partial<ChatUsage> {
+  /** Whether text came after the count, which then covers only a part of the answer. */
+  readonly isBehind?: boolean;
+}
+
 export interface ChatUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -63,6 +69,10 @@ export interface ChatUsage {
   readonly cachedTokens?: number | undefined;
   /** Those of the completion that are reasoning, at most all; undefined if not reported. */
   readonly reasoningTokens?: number | undefined;
+  /** Whether a part of the count is an estimate of the gateway. */
+  readonly isEstimated?: boolean;
+  /** What the server says beside these counts. */
+  readonly more?: JsonObject;
 }
 
 export function countedTokens(
@@ -88,10 +98,19 @@ export interface ChatCompletion {
   /** E.g. "stop" or "length"; "timeout" after a time limit; null if the server does not say. */
   readonly finishReason: string | null;
   /** Null if the server does not count. */
-  readonly usage: ChatUsage | null;
+  readonly usage: ReportedUsage | null;
+  /** Text of all kinds. Default: the content. */
+  readonly delivered?: Delivered;
   readonly whole?: WholeChoice;
   /** What the server charges the operator, micro-USD; undefined: unknown. */
   readonly cost?: MicroUsd | undefined;
+}
+
+export interface Delivered {
+  /** UTF-16 code units. */
+  readonly characters: number;
+  /** Chunks of a stream, those that no token can fill several times; undefined: it was no stream. */
+  readonly chunks: number | undefined;
 }
 
 /** A choice of a completion (OpenAI API, "The chat completion object"). */
@@ -100,7 +119,6 @@ export interface WholeChoice {
   readonly message: JsonObject;
   /** Undefined unless requested. */
   readonly logprobs?: JsonObject;
-  readonly textBytes: number;
 }
 
 export interface ChatOptions {

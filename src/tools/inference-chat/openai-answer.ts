@@ -25,7 +25,8 @@ export function headOf(runId: string, model: string): AnswerHead {
 /** OpenAI API, "The chat completion object". Its clients expect a finish reason. */
 export function answerOf(
   head: AnswerHead,
-  { content, finishReason, usage, whole }: ChatCompletion,
+  { content, finishReason, whole }: ChatCompletion,
+  used: ChatUsage,
 ): JsonObject {
   const message = whole?.message ?? { role: "assistant", content, refusal: null };
   return {
@@ -34,7 +35,7 @@ export function answerOf(
     choices: [
       { index: 0, message, logprobs: whole?.logprobs ?? null, finish_reason: finishReason ?? "stop" },
     ],
-    usage: usage && usageOf(usage),
+    usage: usageOf(used),
   };
 }
 
@@ -56,5 +57,6 @@ export function usageOf(usage: ChatUsage): JsonObject {
     ...(usage.reasoningTokens !== undefined && {
       completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     }),
+    ...(usage.isEstimated && { estimated: true }),
   };
 }

@@ -6,7 +6,7 @@ import type { Charge } from "../built-in.ts";
 import { finder, requireFits } from "./models.ts";
 import { answerOf, chunkOf, headOf, type AnswerHead } from "./openai-answer.ts";
 import { requireNoServerFetch } from "./server-fetches.ts";
-import { ceilingOf, chargeFor } from "./price.ts";
+import { ceilingOf, chargeFor, usedTokens } from "./price.ts";
 import type { PrepareFor } from "./model-tool.ts";
 import { oncePerObject } from "../once-per-object.ts";
 import { explainIssues, requireFewItems } from "../explain-issues.ts";
@@ -26,10 +26,10 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
     if (images > 0 && model.imageTokens === undefined)
       throw invalidField("params.messages", `has images, which ${model.id} does not take; send text`);
     if (!model.passesUrls) refuseServerFetch(body);
-    const extraTokens = chat.extraTokens + images * (model.imageTokens ?? 0);
     requireFits({ messages: prompt, limit }, model);
     const maxTokens = limit?.tokens ?? model.maxOutputTokens;
-    const conversation = { messages: prompt, extraTokens, maxTokens };
+    const imageTokens = images * (model.imageTokens ?? 0);
+    const conversation = { messages: prompt, extraTokens: chat.extraTokens, imageTokens, maxTokens };
     return {
       price: ceilingOf(model, conversation),
       async run(context) {
@@ -42,8 +42,9 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
         noteModel?.({ model: model.id });
         const completion = await inference.complete(request, options);
         noteModel?.({ model: model.id, cost: completion.cost });
-        if (charge === "used") meter?.(chargeFor(model, conversation, completion));
-        return answerOf(head, completion);
+        const used = usedTokens(model, conversation, completion);
+        if (charge === "used") meter?.(chargeFor(model, used));
+        return answerOf(head, completion, used);
       },
     };
   };

@@ -3,36 +3,79 @@ import {
   type ChatCompletion,
   type ChatMessage,
   type ChatModel,
+  type ChatUsage,
   priceOfTokens,
+  type ReportedUsage,
   type TokenRate,
 } from "../../domain/tools/chat.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 
 export interface Conversation {
   readonly messages: readonly Pick<ChatMessage, "content">[];
-  /** Tokens of the prompt beside its messages. */
+  /** Most tokens that a chat template adds. */
   readonly extraTokens?: number;
+  /** Most tokens of the prompt that are images. */
+  readonly imageTokens?: number;
   readonly maxTokens: number;
 }
 
 /** Returns the most that a completion costs: bounds of its tokens, at the model's highest rates. */
 export function ceilingOf(model: ChatModel, conversation: Conversation): MicroUsd {
-  const { messages, extraTokens = 0, maxTokens } = conversation;
+  const { messages, extraTokens = 0, imageTokens = 0, maxTokens } = conversation;
+  const prompt = pricedPromptTokens(messages, model) + extraTokens + imageTokens;
   return priceOfTokens(
-    { tokens: pricedPromptTokens(messages, model) + extraTokens, rate: model.inputRate },
+    { tokens: prompt, rate: model.inputRate },
     { tokens: maxTokens, rate: highestOutputRate(model) },
   );
 }
 
-/** Returns the cost by the counted tokens, or by the bytes of the text. May exceed the ceiling. */
-export function chargeFor(
+/** Returns the cost of the tokens that are charged. May exceed the ceiling. */
+export function chargeFor(model: ChatModel, used: ChatUsage): MicroUsd {
+  return priceOfTokens(...countedTokens(model, used));
+}
+
+/**
+ * Returns the tokens that are charged: those that the server counted, and estimates of the others. An
+ * estimate is low, so that a caller who leaves half way does not pay more than for the whole answer.
+ */
+export function usedTokens(
   model: ChatModel,
   conversation: Conversation,
-  { content, usage, whole }: Pick<ChatCompletion, "content" | "usage" | "whole">,
-): MicroUsd {
-  if (usage && usage.totalTokens > 0) return priceOfTokens(...countedTokens(model, usage));
-  const delivered = Math.ceil((whole?.textBytes ?? Buffer.byteLength(content)) / model.bytesPerToken);
-  return ceilingOf(model, { ...conversation, maxTokens: Math.min(delivered, conversation.maxTokens) });
+  { content, usage, delivered }: Pick<ChatCompletion, "content" | "usage" | "delivered">,
+): ChatUsage {
+  const { characters, chunks = Infinity } = delivered ?? { characters: content.length };
+  const written = Math.min(tokensOf(characters, model), chunks, conversation.maxTokens);
+  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, isBehind = false } = usage ?? {};
+  const counted = promptTokens + completionTokens;
+  if (counted > 0 && counted === totalTokens && (!isBehind || written <= completionTokens))
+    return { ...usage, promptTokens, completionTokens, totalTokens };
+  if (counted === 0 && totalTokens > 0) {
+    // What was not written is taken for the prompt, which costs less.
+    const completion = Math.min(written, totalTokens);
+    return estimated(usage, totalTokens - completion, completion);
+  }
+  const output = isBehind ? Math.max(completionTokens, written) : completionTokens || written;
+  return estimated(usage, promptTokens || estimatedPrompt(model, conversation), output);
+}
+
+function estimated(usage: ReportedUsage | null, promptTokens: number, completionTokens: number): ChatUsage {
+  const totalTokens = promptTokens + completionTokens;
+  return { ...usage, promptTokens, completionTokens, totalTokens, isEstimated: true };
+}
+
+/** English prose has fewer characters a token; what is estimated is then less than what it had. */
+const CHARACTERS_PER_TOKEN = 5;
+/** Role and marks, in all chat templates. */
+const LEAST_TOKENS_PER_MESSAGE = 4;
+
+/** Returns a low estimate of the tokens of a text. */
+export function tokensOf(characters: number, { bytesPerToken }: ChatModel): number {
+  return Math.ceil(characters / Math.max(CHARACTERS_PER_TOKEN, bytesPerToken));
+}
+
+function estimatedPrompt(model: ChatModel, { messages, imageTokens = 0 }: Conversation): number {
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  return messages.length * LEAST_TOKENS_PER_MESSAGE + tokensOf(characters, model) + imageTokens;
 }
 
 function highestOutputRate({ outputRate, reasoningRate = 0n }: ChatModel): TokenRate {

@@ -4,6 +4,7 @@ import {
   type ChatCompletion,
   type ChatModel,
   type ChatModels,
+  type ChatUsage,
   type ModelAlias,
   formatTokenRate,
   type TokenRate,
@@ -17,7 +18,7 @@ import { modelTool, offeredAliases, toolForm, withoutModels } from "./model-tool
 import { finder, modelLines, requireFits } from "./models.ts";
 import { usageOf } from "./openai-answer.ts";
 import { openAiChat } from "./openai-chat.ts";
-import { ceilingOf, chargeFor } from "./price.ts";
+import { ceilingOf, chargeFor, usedTokens } from "./price.ts";
 
 const NAME = "inference_chat";
 const DESCRIPTION =
@@ -148,8 +149,9 @@ function toolFor(
       noteModel?.({ model: model.id });
       const completion = await inference.complete(request, options);
       noteModel?.({ model: model.id, cost: completion.cost });
-      if (charge === "used") meter?.(chargeFor(model, request, completion));
-      return resultOf(model.id, completion);
+      const used = usedTokens(model, request, completion);
+      if (charge === "used") meter?.(chargeFor(model, used));
+      return resultOf(model.id, completion, used);
     },
   });
 }
@@ -189,12 +191,12 @@ function maxTokensOf(call: Params, model: ChatModel): number {
   return call.max_tokens ?? model.maxOutputTokens;
 }
 
-function resultOf(model: string, { content, finishReason, usage }: ChatCompletion): JsonObject {
+function resultOf(model: string, { content, finishReason }: ChatCompletion, used: ChatUsage): JsonObject {
   return {
     type: "text",
     content,
     model,
-    usage: usage && usageOf(usage),
+    usage: usageOf(used),
     finish_reason: finishReason,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
+import { tokensOf } from "../inference-chat/price.ts";
 import { requireFewItems } from "../explain-issues.ts";
 import { type ChatModel, type EmbeddingInput, priceOfTokens } from "../../domain/tools/chat.ts";
 
@@ -57,6 +58,12 @@ export function requireInputFits(
 export function ceilingOfInput(model: ChatModel, input: EmbeddingInput): MicroUsd {
   const tokens = input.reduce((sum, one) => sum + TOKENS_PER_INPUT + sizeOf(one, model.bytesPerToken), 0);
   return priceOfTokens({ tokens, rate: model.inputRate });
+}
+
+/** Returns the tokens of inputs that the server did not count: of texts a low estimate. */
+export function estimatedTokens(model: ChatModel, input: EmbeddingInput): number {
+  const sizes = input.map((one) => (typeof one === "string" ? tokensOf(one.length, model) : one.length));
+  return sizes.reduce((sum, tokens) => sum + tokens, 0);
 }
 
 /** Tokens. */

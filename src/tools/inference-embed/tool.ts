@@ -14,7 +14,7 @@ import { defineTool } from "../define-tool.ts";
 import { modelTool, type PrepareFor, toolForm, withoutModels } from "../inference-chat/model-tool.ts";
 import { finder, modelLines } from "../inference-chat/models.ts";
 import { WithdrawnModels } from "../withdrawn-models.ts";
-import { ceilingOfInput, requireInputFits, texts, readInput } from "./input.ts";
+import { ceilingOfInput, estimatedTokens, requireInputFits, texts, readInput } from "./input.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { explainIssues } from "../explain-issues.ts";
 
@@ -51,7 +51,7 @@ function embedTool(
     sells: ({ dimensions }) => dimensions !== undefined,
     formsFor: (models) => {
       const modelOf = finder(models);
-      const prepared = (request: EmbeddingRequest, formOf: (made: Embeddings) => JsonObject) =>
+      const prepared: PrepareEmbeddings = (request, formOf) =>
         preparedCall(inference, charge, modelOf(request.model), request, formOf);
       return { ...toolForm(toolFor(models, prepared)), openai: openAiEmbeddings(modelOf, prepared) };
     },
@@ -63,7 +63,7 @@ function preparedCall(
   charge: Charge,
   model: ChatModel,
   request: EmbeddingRequest,
-  formOf: (made: Embeddings) => JsonObject,
+  formOf: (made: Embeddings, usage: JsonObject) => JsonObject,
 ): PreparedCall {
   return {
     price: ceilingOfInput(model, request.input),
@@ -71,10 +71,14 @@ function preparedCall(
       noteModel?.({ model: model.id });
       const made = await inference.embed(request, { signal, accountId, idempotencyKey, span });
       noteModel?.({ model: model.id, cost: made.cost });
-      // Without a count the quote is charged.
-      if (charge === "used" && made.promptTokens !== undefined)
-        meter?.(priceOfTokens({ tokens: made.promptTokens, rate: model.inputRate }));
-      return formOf(made);
+      const tokens = made.promptTokens ?? estimatedTokens(model, request.input);
+      if (charge === "used") meter?.(priceOfTokens({ tokens, rate: model.inputRate }));
+      const isEstimated = made.promptTokens === undefined;
+      return formOf(made, {
+        prompt_tokens: tokens,
+        total_tokens: tokens,
+        ...(isEstimated && { estimated: true }),
+      });
     },
   };
 }
@@ -100,7 +104,8 @@ function paramsFor(models: readonly ChatModel[]) {
 
 function toolFor(models: readonly ChatModel[], prepare: PrepareEmbeddings) {
   const modelOf = finder(models);
-  const prepared = (request: EmbeddingRequest) => prepare(request, (made) => resultOf(request.model, made));
+  const prepared = (request: EmbeddingRequest) =>
+    prepare(request, (made, usage) => resultOf(request.model, made, usage));
   return defineTool({
     name: NAME,
     description: DESCRIPTION,
@@ -117,19 +122,19 @@ function lineOf({ id, contextLength, dimensions, inputRate }: ChatModel): string
   return `${id}: ${dimensions} numbers, text of at most ${contextLength} tokens; ${price}`;
 }
 
-function resultOf(model: string, { vectors, promptTokens }: Embeddings): JsonObject {
+function resultOf(model: string, { vectors }: Embeddings, usage: JsonObject): JsonObject {
   return {
     type: "embeddings",
     model,
     embeddings: vectors.map((vector) => [...vector]),
-    usage: promptTokens === undefined ? null : { prompt_tokens: promptTokens, total_tokens: promptTokens },
+    usage,
   };
 }
 
 /** Prepares a request whose model and size were checked. */
 type PrepareEmbeddings = (
   request: EmbeddingRequest,
-  formOf: (made: Embeddings) => JsonObject,
+  formOf: (made: Embeddings, usage: JsonObject) => JsonObject,
 ) => PreparedCall;
 
 /** Of one answer: 5.6 MB of base64. */
@@ -161,17 +166,17 @@ function openAiEmbeddings(modelOf: (id: string) => ChatModel, prepare: PrepareEm
     const input = readInput(sent["input"]);
     const dimensions = wanted ?? undefined;
     requireInputFits(model, input, dimensions, MAX_BASE64_NUMBERS);
-    return prepare({ model: id, input, dimensions }, (made) => answerOf(id, made));
+    return prepare({ model: id, input, dimensions }, (made, usage) => answerOf(id, made, usage));
   };
 }
 
 /** OpenAI API, "The embedding object". */
-function answerOf(model: string, { vectors, promptTokens }: Embeddings): JsonObject {
+function answerOf(model: string, { vectors }: Embeddings, usage: JsonObject): JsonObject {
   return {
     object: "list",
     data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: base64Of(vector) })),
     model,
-    usage: { prompt_tokens: promptTokens ?? 0, total_tokens: promptTokens ?? 0 },
+    usage,
   };
 }
 

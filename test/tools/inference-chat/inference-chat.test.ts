@@ -125,12 +125,15 @@ describe("inference_chat", () => {
     expect(chatModels.asked[0]?.[0].maxTokens).toBe(LARGE.maxOutputTokens);
   });
 
-  it("returns nulls if the server sends no usage or finish reason", async () => {
+  it("returns estimates if the server does not count, and null without a finish reason", async () => {
     const chatModels = new Shop();
     chatModels.answer = Promise.resolve({ content: "x", finishReason: null, usage: null });
     await expect(
       call(chatTool(chatModels), JSON.stringify({ model: "small", messages })),
-    ).resolves.toMatchObject({ usage: null, finish_reason: null });
+    ).resolves.toMatchObject({
+      usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6, estimated: true },
+      finish_reason: null,
+    });
   });
 
   it("rethrows a server's failure", async () => {

@@ -4,10 +4,11 @@ import {
   type ChatModel,
   type ChatModels,
   type ChatUsage,
+  type ReportedUsage,
   parseTokenRate,
 } from "../../../src/domain/tools/chat.ts";
 import type { Charge } from "../../../src/tools/built-in.ts";
-import { ceilingOf, chargeFor } from "../../../src/tools/inference-chat/price.ts";
+import { ceilingOf, chargeFor, usedTokens } from "../../../src/tools/inference-chat/price.ts";
 import { chatTool } from "../../../src/tools/inference-chat/tool.ts";
 import { toolContext } from "../tool-context.ts";
 
@@ -28,8 +29,8 @@ function usage(promptTokens: number, completionTokens: number, more: Partial<Cha
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, ...more };
 }
 
-const charge = (model: ChatModel, counted: ChatUsage | null, content = "Four.") =>
-  chargeFor(model, conversation, { content, usage: counted });
+const charge = (model: ChatModel, counted: ReportedUsage | null, content = "Four.") =>
+  chargeFor(model, usedTokens(model, conversation, { content, usage: counted }));
 
 describe("charge of a completion", () => {
   it("is the counted tokens at the model's rates", () => {
@@ -46,11 +47,39 @@ describe("charge of a completion", () => {
     expect(charge({ ...MODEL, inputRate: 1n, outputRate: 1n }, usage(1, 0))).toBe(1n);
   });
 
-  it.each([null, usage(0, 0)])("prices the delivered text by its bytes without a count: %j", (counted) => {
-    expect(charge(MODEL, counted)).toBe((64n + 8n + 928n) * 2n + 5n * 10n);
-    expect(charge(MODEL, counted, "x".repeat(5_000)), "at most max_tokens").toBe(
-      ceilingOf(MODEL, conversation),
-    );
+  it.each([null, usage(0, 0)])("estimates a token for five characters without a count: %j", (counted) => {
+    expect(charge(MODEL, counted, "Four and four")).toBe((4n + 186n) * 2n + 3n * 10n);
+    expect(charge(MODEL, counted, "x".repeat(5_000)), "at most max_tokens").toBe(190n * 2n + 1_000n);
+  });
+
+  it("estimates by chunks where they are fewer, and never adds to a count", () => {
+    const used = (chunks: number, counted: ReportedUsage | null) => {
+      const delivered = { characters: 100, chunks };
+      const answer = usedTokens(MODEL, conversation, { content: "", usage: counted, delivered });
+      return [answer.promptTokens, answer.completionTokens, answer.isEstimated ?? false];
+    };
+    expect(used(7, null)).toEqual([190, 7, true]);
+    expect(used(700, null)).toEqual([190, 20, true]);
+    expect(used(7, usage(11, 3))).toEqual([11, 3, false]);
+    expect(used(7, { promptTokens: 11 })).toEqual([11, 7, true]);
+    expect(used(7, { completionTokens: 3 })).toEqual([190, 3, true]);
+    expect(used(7, { totalTokens: 12 }), "a total alone").toEqual([5, 7, true]);
+    expect(used(7, { totalTokens: 4 })).toEqual([0, 4, true]);
+    expect(used(7, { ...usage(11, 3), isBehind: true }), "text came after the count").toEqual([11, 7, true]);
+    expect(used(7, { ...usage(11, 9), isBehind: true })).toEqual([11, 9, false]);
+  });
+});
+
+describe("a caller who leaves half way", () => {
+  it.each([
+    ["short pieces", "2+2?", 2, 11],
+    ["long pieces", "2+2?", 30, 11],
+    ["a long prompt", "The quick brown fox jumps over the lazy dog. ".repeat(100), 5, 1_011],
+  ])("pays no more than for the whole: %s", (_, content, length, promptTokens) => {
+    const half = { messages: [{ content }], maxTokens: 500 };
+    const delivered = { characters: 50 * length, chunks: 50 };
+    const left = usedTokens(MODEL, half, { content: "", usage: null, delivered });
+    expect(chargeFor(MODEL, left)).toBeLessThan(chargeFor(MODEL, usage(promptTokens, 100)));
   });
 });
 
@@ -60,10 +89,10 @@ describe("worked examples of the pricing guide", () => {
   const detailed = { ...model, cachedInputRate: rate("0.05"), reasoningRate: rate("3") };
   const call = { messages: [{ role: "user" as const, content: "2+2?" }], maxTokens: 100 };
   const used = (of: ChatModel, counted: ChatUsage | null) =>
-    chargeFor(of, call, { content: "Four.", usage: counted });
+    chargeFor(of, usedTokens(of, call, { content: "Four.", usage: counted }));
 
   it("quote and charge what it says", () => {
-    expect([ceilingOf(model, call), used(model, usage(11, 2)), used(model, null)]).toEqual([76n, 4n, 19n]);
+    expect([ceilingOf(model, call), used(model, usage(11, 2)), used(model, null)]).toEqual([76n, 4n, 2n]);
     const counted = usage(11, 2, { cachedTokens: 8, reasoningTokens: 1 });
     expect([ceilingOf(detailed, call), used(detailed, counted)]).toEqual([316n, 5n]);
   });

@@ -9,6 +9,8 @@ const PATH = "/openai/v1/embeddings";
 const COUNTED = 10;
 /** (8 + 1 byte) * 2 for each of two texts. */
 const QUOTED = 36;
+/** A token for each of the two texts. */
+const ESTIMATED = 4;
 const input = ["a", "b"];
 
 export function embeddingsContract(world: World, upstream: () => ModelServer): void {
@@ -74,12 +76,12 @@ export function embeddingsContract(world: World, upstream: () => ModelServer): v
       expect(quotes, "newest first: tokens are counted, text is bounded").toEqual([38, 22, 18]);
     });
 
-    it("charges the quote without a count, and never more than the quote", async () => {
+    it("estimates tokens without a count, and never charges more than the quote", async () => {
       await client.embeddings.create({ model: "embeds-uncounted", input });
       await client.embeddings.create({ model: "embeds-overcounted", input });
       expect(await receipts()).toMatchObject([
         { debited_usdc_microusd: QUOTED },
-        { debited_usdc_microusd: QUOTED },
+        { debited_usdc_microusd: ESTIMATED },
       ]);
     });
 

@@ -39,8 +39,8 @@ const messages = [{ role: "user" as const, content: "2+2?" }];
 const COUNTED = 4;
 /** (64 + 8 + 4) * 0.2 + 500 * 0.6. */
 const QUOTED = 316;
-/** Not counted: 15.2 for the prompt and 0.6 for each of two bytes. */
-const TWO_BYTES = 17;
+/** Not counted: 5 tokens at 0.2 for the prompt and one at 0.6 for the text. */
+const TWO_BYTES = 2;
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-openai-"));
 let upstream: ModelServer;
@@ -336,7 +336,7 @@ describe("endings of streams", () => {
     const again = await streamed("floods", {}, key);
     expect(again.at(-1)?.choices[0]?.finish_reason).toBe("cancelled");
     expect(textOf(again)).toMatch(/^x+$/);
-    const generated = Math.min(QUOTED, Math.ceil(15.2 + 0.6 * textOf(again).length));
+    const generated = Math.ceil(1 + 0.6 * Math.min(500, Math.ceil(textOf(again).length / 5)));
     expect(await receipts()).toMatchObject([{ debited_usdc_microusd: generated }]);
   });
 
