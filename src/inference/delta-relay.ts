@@ -24,7 +24,7 @@ export class DeltaRelay {
     const fresh = this.#completion.takeDeltas();
     if (fresh.length === 0) return undefined;
     const deltas = this.#held.length === 0 ? fresh : [...this.#held, ...fresh];
-    const text = fresh.map(({ delta }) => textIn(delta)).join("");
+    const text = fresh.map(({ delta, choice = {}, answer = {} }) => textIn([delta, choice, answer])).join("");
     const started = this.#secrets.startIn(this.#started + text);
     this.#started = started ?? "";
     this.#held = started === undefined ? [] : deltas;

@@ -30,7 +30,7 @@ export async function readResponse(
   const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   const whole = streamed ? "" : await text(bounded(body));
   if (!streamed && !EVENTS.test(whole)) {
-    completion.take(parse(whole));
+    completion.take(parse(whole), "message");
     return null;
   }
   try {

@@ -111,10 +111,10 @@ export class Upstream {
     options: ChatOptions,
     onFirstChunk = () => {},
   ): Promise<ChatCompletion> {
-    const { signal, listener, onChunk, whole = false } = options;
+    const { signal, listener, onChunk } = options;
     const ends = listener ? AbortSignal.any([signal, listener.closed]) : signal;
     const timer = new RequestTimer(ends, this.#settings, onFirstChunk);
-    const received = new Completion(whole);
+    const received = new Completion(listener !== undefined);
     const relay = listener && new DeltaRelay(received, listener, this.#secrets);
     const progress = {
       streamStarted: () => timer.streamStarted(),
@@ -140,8 +140,8 @@ export class Upstream {
       if (cutBy === null || !received.delivers) throw failureOf(error, timer.state, options);
     }
     const completion = received.result(cutBy);
-    const { content, finishReason, whole: choice } = completion;
-    this.#secrets.requireNone(content, finishReason ?? "", ...(choice ? [JSON.stringify(choice)] : []));
+    const { content, finishReason, whole, usage } = completion;
+    this.#secrets.requireNone(content, finishReason ?? "", JSON.stringify([whole, usage]));
     relay?.finish();
     return completion;
   }

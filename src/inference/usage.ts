@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
+import { otherMembers } from "./other-members.ts";
 import type { ReportedUsage } from "../domain/tools/chat.ts";
 
 /** Larger counts are treated as missing. */
@@ -23,7 +24,7 @@ export function readUsage(value: unknown, before: ReportedUsage = {}): ReportedU
   const prompt = sent.prompt ?? restOf(total, sent.completion) ?? before.promptTokens;
   const completion = sent.completion ?? restOf(total, prompt) ?? before.completionTokens;
   const known = { promptTokens: prompt, completionTokens: completion, totalTokens: total };
-  const more = { ...before.more, ...value };
+  const more = { ...before.more, ...otherMembers(value, new Set()) };
   if (prompt === undefined || completion === undefined) return { ...defined(known), more };
   const beyond = Math.max(0, (total ?? 0) - prompt - completion);
   const output = completion + beyond;

@@ -1,109 +1,114 @@
-import { z } from "zod";
-import type { JsonObject, JsonValue } from "../domain/core/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
 import type { WholeChoice } from "../domain/tools/chat.ts";
+import { HalfCharacters } from "./half-characters.ts";
+import { type MessagePart, REASONING } from "./message-parts.ts";
+import { addMembers, hasContent, otherMembers } from "./other-members.ts";
+import { ToolCalls } from "./tool-calls.ts";
 
-const text = z.string().nullish();
-
-const toolCall = z.object({
-  index: z.int().min(0).max(1_000).nullish(),
-  id: text,
-  type: text,
-  function: z.object({ name: text, arguments: text }).nullish(),
-});
-
-const tokens = z.array(z.json()).nullish();
-
-/** The members that are delivered besides content and refusal (OpenAI API, chat completion chunk). */
-export const wholePart = z.object({
-  /** DeepSeek, vLLM. */
-  reasoning_content: text,
-  /** OpenRouter. */
-  reasoning: text,
-  tool_calls: z.array(toolCall).max(1_000).nullish(),
-});
-
-/** Log probabilities of a choice. */
-export const logprobsPart = z.object({ content: tokens, refusal: tokens });
-
-export type WholePart = z.output<typeof wholePart>;
-export type LogprobsPart = z.output<typeof logprobsPart>;
-
-interface ToolCallParts {
-  id: string;
-  type: string;
-  name: string;
-  arguments: string;
+/** What a part added to a message. */
+export interface Added {
+  /** Undefined: nothing. */
+  readonly delta: JsonObject | undefined;
+  /** As a chunk has them. */
+  readonly logprobs: JsonObject | undefined;
+  /** Of text that the model wrote. */
+  readonly characters: number;
+  /** Of JSON. */
+  readonly bytes: number;
 }
 
-/** Assembles the members of a message that {@link Completion} does not: reasoning, tool calls, logprobs. */
+const NOTHING: Added = { delta: undefined, logprobs: undefined, characters: 0, bytes: 0 };
+
+const TEXTS = ["content", "refusal", ...REASONING] as const;
+const NONE: ReadonlySet<string> = new Set();
+
+/** Assembles a message and its log probabilities (OpenAI API, chat completion chunk). */
 export class WholeMessage {
-  readonly #reasoning = new Map<"reasoning_content" | "reasoning", string>();
-  readonly #toolCalls = new Map<number, ToolCallParts>();
-  readonly #logprobs = new Map<"content" | "refusal", JsonValue[]>();
+  readonly #texts = new Map<string, string>();
+  readonly #halves = new HalfCharacters();
+  readonly #calls = new ToolCalls(this.#halves);
+  readonly #more: JsonObject = {};
+  readonly #logprobs: JsonObject = {};
 
-  /** Adds a part. @returns what it adds, as a delta; undefined if it adds nothing */
-  add(part: WholePart): JsonObject | undefined {
-    const delta: JsonObject = {};
-    for (const name of ["reasoning_content", "reasoning"] as const) {
-      if (!part[name]) continue;
-      this.#reasoning.set(name, (this.#reasoning.get(name) ?? "") + part[name]);
-      delta[name] = part[name];
-    }
-    const calls = part.tool_calls?.map((call, at) => this.#addCall(call, at)) ?? [];
-    if (calls.length > 0) delta["tool_calls"] = calls;
-    return Object.keys(delta).length === 0 ? undefined : delta;
+  /** The answer in words. A refusal in words is an answer, in any field. */
+  get text(): string {
+    return this.#texts.get("content") || (this.#texts.get("refusal") ?? "");
   }
 
-  /** Adds log probabilities. @returns them as a chunk has them; undefined if there are none */
-  addLogprobs(part: LogprobsPart): JsonObject | undefined {
-    let added: JsonObject | undefined;
-    for (const name of ["content", "refusal"] as const) {
-      const list = part[name];
-      if (!list) continue;
-      const all = this.#logprobs.get(name) ?? [];
-      this.#logprobs.set(name, all);
-      for (const one of list) all.push(one);
-      added = { ...(added ?? { content: null, refusal: null }), [name]: list };
-    }
-    return added;
-  }
-
-  result(content: string, refusal: string): WholeChoice {
-    const calls = [...this.#toolCalls].sort(([one], [other]) => one - other).map(([, call]) => call);
-    const message: JsonObject = {
-      role: "assistant",
-      content: content === "" && (calls.length > 0 || refusal !== "") ? null : content.toWellFormed(),
-      refusal: refusal === "" ? null : refusal.toWellFormed(),
+  /** Adds a part. @param room bytes that the whole may still take; else only text fits */
+  add(part: MessagePart | undefined, logprobs: JsonValue | undefined, room: number): Added {
+    const { content = "", refusal = "", reasoning = {}, calls = [], more = {} } = part ?? {};
+    const probabilities = isJsonObject(logprobs) ? otherMembers(logprobs, NONE) : {};
+    const others = { ...reasoning, calls, more, probabilities };
+    const size =
+      calls.length > 0 || hasContent({ ...reasoning, ...more, ...probabilities }) ? sizeOf(others) : 0;
+    const bytes = Buffer.byteLength(content) + Buffer.byteLength(refusal) + size;
+    if (bytes > room)
+      return { ...this.#addTexts({ content: cutTo(room, content), refusal: cutTo(room, refusal) }), bytes };
+    const added = this.#addTexts({ content, refusal, ...reasoning });
+    const called = this.#calls.add(calls);
+    addMembers(this.#more, more);
+    addMembers(this.#logprobs, probabilities);
+    const delta = {
+      ...(hasContent(more) && more),
+      ...added.delta,
+      ...(called.length > 0 && { tool_calls: called }),
     };
-    for (const [name, thoughts] of this.#reasoning) message[name] = thoughts.toWellFormed();
-    if (calls.length > 0)
-      message["tool_calls"] = calls.map(({ id, type, name, arguments: input }) => ({
-        id: id.toWellFormed(),
-        type: type.toWellFormed(),
-        function: { name: name.toWellFormed(), arguments: input.toWellFormed() },
-      }));
+    const written = calls.reduce(
+      (sum, call) => sum + (call.called ? call.called.name.length + call.called.input.length : 0),
+      0,
+    );
     return {
-      message,
-      ...(this.#logprobs.size > 0 && {
-        logprobs: { content: null, refusal: null, ...Object.fromEntries(this.#logprobs) },
+      delta: Object.keys(delta).length > 0 ? delta : undefined,
+      logprobs: hasContent(probabilities) ? { content: null, refusal: null, ...probabilities } : undefined,
+      characters: added.characters + written,
+      bytes,
+    };
+  }
+
+  /** Ends texts that end in half a character. */
+  end(): Added {
+    const ends = TEXTS.map((name) => [name, this.#halves.end(name)] as const).filter(([, end]) => end !== "");
+    return ends.length === 0 ? NOTHING : this.#addTexts(Object.fromEntries(ends));
+  }
+
+  result(): WholeChoice {
+    const { content = "", refusal = "", ...reasoning } = Object.fromEntries(this.#texts);
+    const hasCalls = this.#calls.count > 0;
+    return {
+      message: {
+        ...this.#more,
+        role: "assistant",
+        content: content === "" && (hasCalls || refusal !== "") ? null : content,
+        refusal: refusal === "" ? null : refusal,
+        ...reasoning,
+        ...(hasCalls && { tool_calls: this.#calls.result() }),
+      },
+      ...(Object.keys(this.#logprobs).length > 0 && {
+        logprobs: { content: null, refusal: null, ...this.#logprobs },
       }),
     };
   }
 
-  /** Some servers leave the index out: then the calls of a part are in order. */
-  #addCall({ index, id, type, function: called }: z.output<typeof toolCall>, at: number): JsonObject {
-    const place = index ?? at;
-    const isNew = !this.#toolCalls.has(place);
-    const call = this.#toolCalls.get(place) ?? { id: "", type: "function", name: "", arguments: "" };
-    this.#toolCalls.set(place, call);
-    call.id ||= id ?? "";
-    call.type = type || call.type;
-    call.name += called?.name ?? "";
-    call.arguments += called?.arguments ?? "";
-    return {
-      index: place,
-      ...(isNew && { id: call.id, type: call.type }),
-      function: { ...(called?.name && { name: called.name }), arguments: called?.arguments ?? "" },
-    };
+  #addTexts(texts: Readonly<Record<string, string>>): Added {
+    const delta: JsonObject = {};
+    let characters = 0;
+    for (const [name, text] of Object.entries(texts)) {
+      const whole = this.#halves.take(name, text);
+      if (whole === "") continue;
+      this.#texts.set(name, (this.#texts.get(name) ?? "") + whole);
+      delta[name] = whole;
+      characters += whole.length;
+    }
+    return { ...NOTHING, delta: characters > 0 ? delta : undefined, characters };
   }
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Truncates to whole characters. */
+function cutTo(bytes: number, text: string): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true });
 }

@@ -168,7 +168,7 @@ describe("inference_chat through the gateway", () => {
       prompt_tokens: 11,
       completion_tokens: 2,
       total_tokens: 13,
-      prompt_tokens_details: { cached_tokens: 8 },
+      prompt_tokens_details: { cached_tokens: 8, audio_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 1 },
     });
     // 3 * 0.2 + 8 * 0.05 + 1 * 0.6 + 1 * 3 = 4.6

@@ -115,10 +115,13 @@ export interface Delivered {
 
 /** A choice of a completion (OpenAI API, "The chat completion object"). */
 export interface WholeChoice {
-  /** Content, refusal, reasoning and tool calls; empty members are left out. */
+  /** Content, refusal, reasoning, tool calls and what else the server sends. */
   readonly message: JsonObject;
   /** Undefined unless requested. */
   readonly logprobs?: JsonObject;
+  /** What else the server says of the choice, and of the answer. */
+  readonly choice?: JsonObject;
+  readonly answer?: JsonObject;
 }
 
 export interface ChatOptions {
@@ -131,9 +134,7 @@ export interface ChatOptions {
   readonly span?: Span | undefined;
   /** Reports the number of chunks received. Not called if the server does not stream. */
   readonly onChunk?: ((chunks: number) => void) | undefined;
-  /** Whether tool calls, reasoning and log probabilities are part of the answer. */
-  readonly whole?: boolean;
-  /** Receives a whole answer while it is generated; undefined: it is only returned. */
+  /** Receives the answer while it is generated; undefined: it is only returned. */
   readonly listener?: ChatListener | undefined;
 }
 
@@ -141,6 +142,9 @@ export interface ChatDelta {
   /** Its `delta` (OpenAI API, "The chat completion chunk object"). */
   readonly delta: JsonObject;
   readonly logprobs: JsonObject | undefined;
+  /** What is new of the other members of its choice, and of the answer. */
+  readonly choice?: JsonObject;
+  readonly answer?: JsonObject;
 }
 
 /** Receives an answer in parts. */

@@ -38,7 +38,7 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
         const head = headOf(runId, model.id);
         const request = { model: model.id, messages, maxTokens, temperature, more };
         const listener = output && listenerOf(head, output);
-        const options = { signal, accountId, idempotencyKey, whole: true, listener, span };
+        const options = { signal, accountId, idempotencyKey, listener, span };
         noteModel?.({ model: model.id });
         const completion = await inference.complete(request, options);
         noteModel?.({ model: model.id, cost: completion.cost });
@@ -53,8 +53,8 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
 function listenerOf(head: AnswerHead, output: ResultSink): ChatListener {
   let role: JsonObject = { role: "assistant" };
   return {
-    take({ delta, logprobs }) {
-      const chunk = chunkOf(head, { delta: { ...role, ...delta }, logprobs });
+    take({ delta, ...others }) {
+      const chunk = chunkOf(head, { delta: { ...role, ...delta }, ...others });
       role = {};
       return output.write(chunk);
     },

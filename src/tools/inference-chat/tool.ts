@@ -11,6 +11,8 @@ import {
 } from "../../domain/tools/chat.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { ProgressListener, Tool } from "../../domain/tools/tool.ts";
+import { omitted } from "../custom/omitted.ts";
+import { MAX_RESULT_BYTES, MAX_RESULT_DEPTH, sizeOf } from "../custom/result-check.ts";
 import { builtIn, type Charge } from "../built-in.ts";
 import { defineTool } from "../define-tool.ts";
 import { WithdrawnModels } from "../withdrawn-models.ts";
@@ -191,12 +193,20 @@ function maxTokensOf(call: Params, model: ChatModel): number {
   return call.max_tokens ?? model.maxOutputTokens;
 }
 
-function resultOf(model: string, { content, finishReason }: ChatCompletion, used: ChatUsage): JsonObject {
+/** The members of the specification, and what else the server says, as far as it fits. */
+function resultOf(
+  model: string,
+  { content, finishReason, whole }: ChatCompletion,
+  used: ChatUsage,
+): JsonObject {
+  const own = { type: "text", content, model, usage: usageOf(used), finish_reason: finishReason };
+  const { role: _, content: __, refusal = null, ...more } = whole?.message ?? {};
+  const message = refusal === null ? more : { refusal, ...more };
+  const others = Object.keys(message).length > 0 ? { message } : {};
+  const all = { ...whole?.answer, ...whole?.choice, ...own, ...others };
+  if ((sizeOf(all, MAX_RESULT_DEPTH) ?? Infinity) <= MAX_RESULT_BYTES) return all;
   return {
-    type: "text",
-    content,
-    model,
-    usage: usageOf(used),
-    finish_reason: finishReason,
+    ...own,
+    message: omitted("too_long", `the result is longer than ${MAX_RESULT_BYTES} bytes`, null),
   };
 }

@@ -2,6 +2,7 @@ import type { MessageShape } from "@bufbuild/protobuf";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
 import type { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { displayUsd } from "../../domain/core/money.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Header } from "../headers.ts";
 import type { HttpResponse } from "../http/response.ts";
@@ -29,25 +30,41 @@ function chargeJson({ result, receipt }: CallAnswer): object {
   };
 }
 
+/** Reasons of an answer that its model server did not end, so that the caller has a part of it. */
+const BROKEN: ReadonlySet<JsonValue | undefined> = new Set(["connection_lost", "timeout"]);
+
 /**
- * Returns the chunks that complete a stream.
+ * Returns the chunks that complete a stream; for an answer that broke off, an error is the last one.
  * @param isStarted whether the tool sent its chunks; otherwise the first one has the whole message
  * @param usageChunk whether usage and receipt are in a chunk without choices, as OpenAI sends it
  */
 export function lastChunks(answer: CallAnswer, isStarted: boolean, usageChunk: boolean): readonly object[] {
   const { result = {} } = answer;
-  const [choice] = listOf(result["choices"]);
-  const { message = null, logprobs = null, finish_reason = null } = choice ?? {};
+  const { choices = null, usage: _, ...others } = result;
+  const { message = null, logprobs = null, ...choice } = listOf(choices)[0] ?? {};
   const { id = "", created = 0, model = "" } = result;
-  const head = { id, object: "chat.completion.chunk", created, model };
+  const head = { ...others, id, object: "chat.completion.chunk", created, model };
   const whole = isStarted
     ? []
     : [{ ...head, choices: [{ index: 0, delta: deltaOf(message), logprobs, finish_reason: null }] }];
-  const end = { ...head, choices: [{ index: 0, delta: {}, logprobs: null, finish_reason }] };
+  const end = { ...head, choices: [{ finish_reason: null, ...choice, index: 0, delta: {}, logprobs: null }] };
   const charge = chargeJson(answer);
+  if (BROKEN.has(choice["original_finish_reason"])) return [...whole, { ...brokenOff(answer), ...charge }];
   return usageChunk
     ? [...whole, end, { ...head, choices: [], ...charge }]
     : [...whole, { ...end, ...charge }];
+}
+
+/** OpenAI API, "Error codes", with what was delivered and charged. */
+function brokenOff({ result, receipt }: CallAnswer): object {
+  const { message, original_finish_reason: code = null } = listOf(result?.["choices"])[0] ?? {};
+  const { content } = objectOf(message);
+  const characters = typeof content === "string" ? content.length : 0;
+  const charged = receipt
+    ? `${displayUsd(receipt.debitedUsdcMicrousd)}, receipt ${receipt.receiptId}`
+    : "nothing";
+  const words = `the model server broke off its answer after ${characters} characters; charged: ${charged}`;
+  return { error: { message: words, type: "server_error", code, param: null } };
 }
 
 /** A message as the delta of one chunk, in which tool calls have an index. */

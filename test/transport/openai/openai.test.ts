@@ -12,6 +12,7 @@ import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
 import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 import { useWorld } from "../../support/use-world.ts";
 import type { Agent } from "../../support/world.ts";
+import { brokenStream, brokenStreams } from "./broken-streams.ts";
 import { clientLibraries } from "./client-libraries.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
@@ -286,15 +287,12 @@ describe("models with settings of their own", () => {
 
 /** Model, what has come, finish reason, charge. */
 const ENDINGS = [
-  ["upstream died in mid-stream", "dies-after-text", "Fo", "connection_lost", TWO_BYTES],
-  ["upstream stalled in mid-stream", "stalls-after-text", "Fo", "timeout", TWO_BYTES],
   ["upstream sent a null for its choices", "null-choices", "Four.", "stop", COUNTED],
   ["upstream ended without a count", "done-without-usage", "Fo", "stop", TWO_BYTES],
   ["upstream counted below zero", "negative-usage", "Fo", "stop", TWO_BYTES],
   ["upstream counted more than the quote", "huge-usage", "Fo", "stop", QUOTED],
   ["upstream sent a second choice", "two-choices", "Fo", "stop", COUNTED],
   ["upstream compressed", "gzip", "Fo", "stop", COUNTED],
-  ["upstream stalled after a count", "counts", "Fo", "timeout", COUNTED],
 ] as const;
 
 describe("endings of streams", () => {
@@ -334,7 +332,10 @@ describe("endings of streams", () => {
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
     await expect.poll(async () => (await lastRun())["status"]).toBe("completed");
     const again = await streamed("floods", {}, key);
-    expect(again.at(-1)?.choices[0]?.finish_reason).toBe("cancelled");
+    expect(again.at(-1)?.choices[0]).toMatchObject({
+      finish_reason: "length",
+      original_finish_reason: "cancelled",
+    });
     expect(textOf(again)).toMatch(/^x+$/);
     const generated = Math.ceil(1 + 0.6 * Math.min(500, Math.ceil(textOf(again).length / 5)));
     expect(await receipts()).toMatchObject([{ debited_usdc_microusd: generated }]);
@@ -391,8 +392,8 @@ describe("models of several upstreams", () => {
 
   it("asks no other upstream after the first byte of an answer", async () => {
     const from = upstream.received.length;
-    const chunks = await streamed("shared-dies");
-    expect([textOf(chunks), chunks.at(-1)?.choices[0]?.finish_reason]).toEqual(["Fo", "connection_lost"]);
+    const { text, error } = await brokenStream(client, "shared-dies");
+    expect([text, error.code]).toEqual(["Fo", "connection_lost"]);
     expect(askedOf(from)).toEqual(["shared-dies"]);
     expect(await receipts()).toHaveLength(1);
   });
@@ -425,7 +426,8 @@ describe("curl", () => {
     const events = parts.join("").trim().split("\n\n");
     expect(events.at(-1)).toBe("data: [DONE]");
     expect(JSON.parse(events.at(-2)?.slice("data: ".length) ?? "")).toMatchObject({
-      choices: [{ finish_reason: "timeout" }],
+      error: { code: "timeout", type: "server_error", param: null },
+      receipt_id: expect.stringMatching(/^rcpt_/),
       usage: { cost_usdc_microusd: TWO_BYTES },
     });
   });
@@ -525,3 +527,4 @@ describe("errors over the OpenAI API", () => {
 });
 
 embeddingsContract(world, () => upstream);
+brokenStreams(world, () => agent, { uncounted: TWO_BYTES, counted: COUNTED });

@@ -34,11 +34,13 @@ async function readChunks(
   let finish: JsonValue = null;
   const toolCalls = new ToolCalls();
   for await (const event of eventsOf(body)) {
-    if (event["error"] !== undefined) return { status: 500, body: event };
+    // With a receipt the answer broke off, and what came was charged.
+    if (event["error"] !== undefined && event["receipt"] === undefined) return { status: 500, body: event };
     const [choice] = Array.isArray(event["choices"]) ? event["choices"].map(asObject) : [];
     const delta = asObject(choice?.["delta"]);
     toolCalls.add(delta["tool_calls"]);
-    finish = choice?.["finish_reason"] ?? finish;
+    const { original_finish_reason: original, finish_reason: reason } = choice ?? {};
+    finish = asObject(event["error"])["code"] ?? original ?? reason ?? finish;
     end = event;
     if (asText(delta["content"]) === "") continue;
     text += asText(delta["content"]);
