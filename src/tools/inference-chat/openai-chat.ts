@@ -10,13 +10,20 @@ import { ceilingOf, chargeFor, usedTokens } from "./price.ts";
 import type { PrepareFor } from "./model-tool.ts";
 import { oncePerObject } from "../once-per-object.ts";
 import { explainIssues, requireFewItems } from "../explain-issues.ts";
-import { CHAT_MEMBERS, chatBody, DROPPED_FROM_MESSAGES, ITEM_LIMITS, OWN_MEMBERS } from "./openai-schema.ts";
+import {
+  CACHE_CONTROL,
+  CHAT_MEMBERS,
+  chatBody,
+  ITEM_LIMITS,
+  OF_CLIENTS,
+  OWN_MEMBERS,
+} from "./openai-schema.ts";
 
 /** Prepares a chat completion of the OpenAI API: body, answer, and chunks if the caller takes them. */
 export function openAiChat(models: readonly ChatModel[], inference: ChatModels, charge: Charge): PrepareFor {
   const modelOf = finder(models);
-  const strict = oncePerObject((body) => readChatBody(body, STRICT));
-  const open = oncePerObject((body) => readChatBody(body, OPEN));
+  const strict = oncePerObject((body) => readChatBody(body, false));
+  const open = oncePerObject((body) => readChatBody(body, true));
   const refuseServerFetch = oncePerObject(requireNoServerFetch);
   return (body, id) => {
     if (id === undefined) throw invalidField("params.model", "is required, a string");
@@ -84,28 +91,31 @@ const OPEN = chatBody(true);
 /** What chat templates say about tools at most, beside the tools themselves. */
 const TOKENS_FOR_TOOLS = 512;
 
-/** Reads a request body. @throws ToolgateError INVALID_REQUEST at `params.messages[0].content` */
-function readChatBody(body: JsonObject, schema: typeof STRICT): OpenAiChat {
+/** @param open whether the server gets what the gateway does not know. @throws ToolgateError INVALID_REQUEST at `params.messages[0].content` */
+function readChatBody(body: JsonObject, open: boolean): OpenAiChat {
   requireFewItems(body, ITEM_LIMITS);
-  const parsed = schema.safeParse(body, { reportInput: true });
+  const parsed = (open ? OPEN : STRICT).safeParse(body, { reportInput: true });
   if (!parsed.success)
     throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, CHAT_MEMBERS));
   const { temperature, max_tokens, max_completion_tokens } = parsed.data;
-  const messages = listOf(body["messages"]).map((message) => without(message, DROPPED_FROM_MESSAGES));
+  const messages = listOf(body["messages"]).map((message) => sentMessage(message, open));
   const images = messages.flatMap(({ content }) => listOf(content)).filter(isImage).length;
-  const { tools = [], response_format: format = null } = body;
-  const instructions = [tools, format].filter((value) => value !== null && listOf(value).length !== 0);
+  const { tools = [], functions = [], response_format: format = null } = body;
+  const instructions = [tools, functions, format].filter(isInstruction);
   return {
     messages,
     temperature: temperature ?? undefined,
     limit: limitOf({ max_tokens, max_completion_tokens }),
-    more: without(body, OWN_MEMBERS),
+    more: {
+      ...without(body, OWN_MEMBERS),
+      ...(Array.isArray(body["tools"]) && { tools: sentItems(body["tools"], open) }),
+    },
     prompt: [
       ...messages.map(pricedText),
       ...instructions.map((value) => ({ content: JSON.stringify(value) })),
     ],
     images,
-    extraTokens: listOf(tools).length > 0 ? TOKENS_FOR_TOOLS : 0,
+    extraTokens: listOf(tools).length + listOf(functions).length > 0 ? TOKENS_FOR_TOOLS : 0,
   };
 }
 
@@ -123,6 +133,29 @@ function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(
     Object.entries(object).filter(([name, value]) => value !== null && !names.has(name)),
   );
+}
+
+/** A message as it came, nulls included: strict servers miss them. */
+function sentMessage(message: JsonObject, open: boolean): JsonObject {
+  const own = Object.entries(message).filter(([name]) => !OF_CLIENTS.has(name));
+  const sent = sentObject(Object.fromEntries(own), open);
+  const { content } = sent;
+  if (!Array.isArray(content)) return sent;
+  return { ...sent, content: sentItems(content, open) };
+}
+
+function sentObject(object: JsonObject, open: boolean): JsonObject {
+  if (open || !(CACHE_CONTROL in object)) return object;
+  const { [CACHE_CONTROL]: _, ...others } = object;
+  return others;
+}
+
+function sentItems(items: readonly JsonValue[], open: boolean): JsonValue[] {
+  return items.map((item) => (isJsonObject(item) ? sentObject(item, open) : item));
+}
+
+function isInstruction(value: JsonValue): boolean {
+  return value !== null && (!Array.isArray(value) || value.length > 0);
 }
 
 function pricedText(message: JsonObject): { content: string } {

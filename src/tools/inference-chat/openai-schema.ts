@@ -6,17 +6,6 @@ const text = z.string().max(1_048_576);
 const name = z.string().min(1).max(256);
 const optional = <Type extends z.ZodType>(type: Type) => type.nullish();
 
-/** As {@link optional}, without effect: members that clients add to the messages they got. */
-const ADDED = {
-  refusal: optional(text),
-  reasoning_content: optional(text),
-  reasoning: optional(text),
-  annotations: z.unknown().optional(),
-  parsed: z.unknown().optional(),
-  audio: z.null().optional(),
-  function_call: z.null().optional(),
-};
-
 const textPart = { type: z.literal("text"), text };
 const imagePart = {
   type: z.literal("image_url"),
@@ -25,7 +14,7 @@ const imagePart = {
       error:
         "must be a data:image/ or http(s) URL, without user name, spaces, backslashes or control characters",
     }),
-    detail: optional(z.enum(["auto", "low", "high"])),
+    detail: optional(z.string().max(32)),
   }),
 };
 
@@ -37,32 +26,34 @@ function isImageUrl(url: string): boolean {
 
 /** Text or parts. A union would report the problem of neither. */
 function content(part: z.ZodType) {
-  const parts = z.array(part).min(1).max(1_024);
   return z.preprocess(
     (value) => (typeof value === "string" ? [{ type: "text", text: value }] : value),
-    parts,
+    z.array(part).max(1_024).nullish(),
   );
 }
 
 const toolCall = z.looseObject({
-  id: z.string().max(256),
-  type: z.literal("function"),
-  function: z.looseObject({ name, arguments: text }),
+  id: optional(text),
+  type: optional(text),
+  function: optional(z.looseObject({ name: optional(text), arguments: z.unknown().optional() })),
 });
 
-const tool = z.strictObject({
-  type: z.literal("function"),
-  function: z.strictObject({
-    name,
-    description: optional(text),
-    parameters: optional(z.custom<JsonObject>(isJsonObject, "must be an object")),
-    strict: optional(z.boolean()),
-  }),
+const custom = z.looseObject({ name });
+const called = z.looseObject({
+  name,
+  description: optional(text),
+  parameters: optional(z.custom<JsonObject>(isJsonObject, "must be an object")),
+  strict: optional(z.boolean()),
 });
+const tool = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("function"), function: called }),
+  z.looseObject({ type: z.literal("custom"), custom }),
+]);
 
 const choice = z.union([
   z.enum(["none", "auto", "required"]),
   z.strictObject({ type: z.literal("function"), function: z.strictObject({ name }) }),
+  z.strictObject({ type: z.literal("custom"), custom: z.strictObject({ name }) }),
 ]);
 
 const format = z.discriminatedUnion("type", [
@@ -98,6 +89,8 @@ const MEMBERS = {
   top_logprobs: optional(z.int().min(0).max(20)),
   tools: optional(z.array(tool)),
   tool_choice: optional(choice),
+  functions: optional(z.array(called)),
+  function_call: optional(z.union([z.enum(["none", "auto"]), z.strictObject({ name })])),
   parallel_tool_calls: optional(z.boolean()),
   response_format: optional(format),
   reasoning_effort: optional(z.string().max(32)),
@@ -105,7 +98,13 @@ const MEMBERS = {
 };
 
 /** Checked before all else. */
-export const ITEM_LIMITS: ItemLimits = { messages: 1_024, tools: 128, stop: 16, logit_bias: 1_024 };
+export const ITEM_LIMITS: ItemLimits = {
+  messages: 1_024,
+  tools: 128,
+  functions: 128,
+  stop: 16,
+  logit_bias: 1_024,
+};
 
 /** Accepted without effect: they concern storage, billing and abuse control of OpenAI itself. */
 const IGNORED = {
@@ -129,53 +128,59 @@ export const OWN_MEMBERS = new Set([
   "temperature",
 ]);
 
-/** Members of a message that are not passed on: some servers refuse them. */
-export const DROPPED_FROM_MESSAGES = new Set(["annotations", "parsed", "audio", "function_call"]);
+/** The roles that the OpenAI API has or had. */
+const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
-/** @param open whether unknown members are accepted, for servers that know them */
+/** Parts that a price covers: text by its bytes, images by their number. */
+const parts = content(
+  z.discriminatedUnion("type", [
+    z.looseObject(textPart),
+    z.looseObject(imagePart),
+    z.looseObject({ type: z.literal("refusal"), refusal: text }),
+    z.looseObject({ type: z.enum(["thinking", "redacted_thinking", "reference"]) }),
+  ]),
+);
+
+/** Other members are sent on, priced by their bytes: what a server added to an answer comes back to it. */
+const message = z.looseObject({
+  role: z.enum(ROLES),
+  content: parts,
+  tool_calls: optional(z.array(toolCall).max(1_000)),
+  audio: z.null("has no price, leave it out").optional(),
+});
+
+/** @param open whether unknown members of the body are accepted, for servers that know them */
 export function chatBody(open: boolean) {
-  const object = <Shape extends z.ZodRawShape>(shape: Shape) =>
-    open ? z.looseObject(shape) : z.strictObject(shape);
-  const texts = content(object(textPart));
-  const parts = content(z.discriminatedUnion("type", [object(textPart), object(imagePart)]));
-  const refusals = content(
-    z.discriminatedUnion("type", [object(textPart), object({ type: z.literal("refusal"), refusal: text })]),
-  );
-  const message = z.discriminatedUnion("role", [
-    object({ role: z.literal("system"), content: texts, name: optional(name) }),
-    object({ role: z.literal("developer"), content: texts, name: optional(name) }),
-    object({ role: z.literal("user"), content: parts, name: optional(name) }),
-    object({
-      role: z.literal("assistant"),
-      content: optional(refusals),
-      name: optional(name),
-      tool_calls: optional(z.array(toolCall).max(1_000)),
-      ...ADDED,
-    }),
-    object({ role: z.literal("tool"), content: texts, tool_call_id: z.string().max(256) }),
-  ]);
-  return object({ ...MEMBERS, ...IGNORED, messages: z.array(message).min(1) });
+  const body = { ...MEMBERS, ...IGNORED, messages: z.array(message).min(1) };
+  return open ? z.looseObject(body) : z.strictObject(body);
 }
+
+/** Of a message, part or tool: changes what the server charges, and nothing that it answers. */
+export const CACHE_CONTROL = "cache_control";
+
+/** Members that the official clients add to messages, which no server knows. */
+export const OF_CLIENTS = new Set(["parsed"]);
 
 /** Members that the gateway knows, of each object that may have others. */
 export const KNOWN_MEMBERS = {
   body: new Set([...Object.keys({ ...MEMBERS, ...IGNORED }), "messages"]),
-  message: new Set(["role", "content", "name", "tool_calls", "tool_call_id", ...Object.keys(ADDED)]),
-  part: new Set(["type", "text", "refusal", "image_url"]),
+  message: new Set(["role", "content", "name", "tool_calls", "tool_call_id", "function_call"]),
+  /** What servers answer, addresses included; they take it back as a record. */
+  answer: new Set(
+    "refusal reasoning reasoning_content reasoning_details annotations citations search_results".split(" "),
+  ),
+  part: new Set(["type", "text", "refusal", "image_url", "thinking"]),
+  tool: new Set(["type", "function", "custom"]),
+  calledTool: new Set(["name", "description", "parameters", "strict", "format"]),
   toolCall: new Set(["id", "type", "function"]),
   function: new Set(["name", "arguments"]),
 } as const;
 
 /** The names of all members, as explainIssues reads them. */
 export const CHAT_MEMBERS: JsonObject = {
-  properties: {
-    ...Object.fromEntries(Object.keys({ ...MEMBERS, ...IGNORED, stream: 0, stream_options: 0 }).map(named)),
-    messages: {
-      items: {
-        properties: Object.fromEntries(["role", "content", "name", "tool_calls", "tool_call_id"].map(named)),
-      },
-    },
-  },
+  properties: Object.fromEntries(
+    Object.keys({ ...MEMBERS, ...IGNORED, stream: 0, stream_options: 0, messages: 0 }).map(named),
+  ),
 };
 
 function named(member: string): [string, JsonObject] {

@@ -10,6 +10,8 @@ const ADDRESS = /^[\s\p{C}]*(?:[a-z][a-z\d+.-]*:[\\/]|file:|[\\/]{2})/iu;
 
 const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
+const OF_ASSISTANT = new Set([...KNOWN_MEMBERS.message, ...KNOWN_MEMBERS.answer]);
+
 type Step = string | number;
 type Path = readonly Step[];
 
@@ -19,13 +21,23 @@ type Path = readonly Step[];
  * @throws ToolgateError INVALID_REQUEST naming the field
  */
 export function requireNoServerFetch(body: JsonObject): void {
-  const { tools, response_format: format } = body;
+  const { tools, functions, response_format: format } = body;
   requireLocalSchemas(tools, ["tools"]);
+  requireLocalSchemas(functions, ["functions"]);
   requireLocalSchemas(format, ["response_format"]);
   requireNoAddress(body, KNOWN_MEMBERS.body, []);
+  for (const [tool, path] of objectsOf(tools, ["tools"])) {
+    requireNoAddress(tool, KNOWN_MEMBERS.tool, path);
+    for (const name of ["function", "custom"]) {
+      const called = tool[name];
+      if (isJsonObject(called)) requireNoAddress(called, KNOWN_MEMBERS.calledTool, [...path, name]);
+    }
+  }
+  for (const [called, path] of objectsOf(functions, ["functions"]))
+    requireNoAddress(called, KNOWN_MEMBERS.calledTool, path);
   let images = 0;
   for (const [message, path] of objectsOf(body["messages"], ["messages"])) {
-    requireNoAddress(message, KNOWN_MEMBERS.message, path);
+    requireNoAddress(message, message["role"] === "assistant" ? OF_ASSISTANT : KNOWN_MEMBERS.message, path);
     for (const [part, at] of objectsOf(message["content"], [...path, "content"])) {
       requireNoAddress(part, KNOWN_MEMBERS.part, at);
       if (isImageByAddress(part)) images++;

@@ -170,13 +170,10 @@ function readChatRequest(body: JsonObject): ChatCompletionRequest {
   return { params, stream, usageChunk: includesUsage(options) };
 }
 
-/** OpenAI API, "Create chat completion", `stream_options`. Nothing is obfuscated. */
+/** OpenAI API, "Create chat completion", `stream_options`. Others concern other servers' streams. */
 function includesUsage(options: JsonValue): boolean {
   if (!isJsonObject(options)) throw invalidField("stream_options", "must be an object");
-  const { include_usage: usage = null, include_obfuscation: _, ...unknown } = options;
-  const [name] = Object.keys(unknown);
-  if (name !== undefined)
-    throw invalidField(`stream_options.${name.slice(0, 64)}`, "is unknown, there is include_usage");
+  const { include_usage: usage = null } = options;
   if (usage !== null && typeof usage !== "boolean")
     throw invalidField("stream_options.include_usage", "must be true or false");
   return usage ?? false;

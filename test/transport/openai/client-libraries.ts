@@ -1,4 +1,6 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { HumanMessage } from "@langchain/core/messages";
+import { tool as langChainTool } from "@langchain/core/tools";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { generateText, isStepCount, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
@@ -60,6 +62,19 @@ export function clientLibraries(world: World, agent: () => Agent, charge: number
         { debited_usdc_microusd: charge },
         { debited_usdc_microusd: charge },
       ]);
+    });
+
+    it("take a second turn with the result of a tool", async () => {
+      const model = new ChatOpenAI({ model: "tools", ...options() });
+      const add = langChainTool(({ a, b }: { a: number; b: number }) => String(a + b), {
+        name: "add",
+        schema: z.object({ a: z.number(), b: z.number() }),
+      });
+      const asked = new HumanMessage("2+2?");
+      const called = await model.bindTools([add]).invoke([asked]);
+      const results = await Promise.all((called.tool_calls ?? []).map((call) => add.invoke(call)));
+      const answer = await model.bindTools([add]).invoke([asked, called, ...results]);
+      expect(answer.content).toBe("It is 4.");
     });
 
     it("embed documents", async () => {

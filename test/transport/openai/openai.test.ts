@@ -13,6 +13,7 @@ import { modelServer, type ModelServer } from "../../inference/model-server.ts";
 import { useWorld } from "../../support/use-world.ts";
 import type { Agent } from "../../support/world.ts";
 import { brokenStream, brokenStreams } from "./broken-streams.ts";
+import { conversations } from "./conversations.ts";
 import { clientLibraries } from "./client-libraries.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
@@ -206,7 +207,7 @@ describe("chat completions over the OpenAI API", () => {
       usage: { ...USAGE, cost_usdc_microusd: COUNTED },
       receipt_id: expect.stringMatching(/^rcpt_/),
     });
-    const counted = await streamed("good", { stream_options: { include_usage: true } });
+    const counted = await streamed("good", { stream_options: { include_usage: true, chunk_size: 1 } });
     expect(counted.at(-2)?.choices[0]?.finish_reason).toBe("stop");
     expect(counted.at(-1)).toMatchObject({ choices: [], usage: { cost_usdc_microusd: COUNTED } });
     const thought = await streamed("thinks-then-says");
@@ -452,6 +453,11 @@ describe("comments of a quiet stream", () => {
 });
 
 clientLibraries(world, () => agent, COUNTED);
+conversations(
+  world,
+  () => upstream,
+  () => agent,
+);
 serverFetches(world, () => upstream);
 walletBuyer(world, COUNTED, QUOTED);
 
