@@ -6,3 +6,8 @@ export type JsonObject = { [member: string]: JsonValue };
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Sets a member of any name, including __proto__. */
+export function setMember(object: JsonObject, name: string, value: JsonValue): void {
+  Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
+}

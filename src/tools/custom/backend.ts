@@ -5,7 +5,7 @@ import type { Span } from "../../domain/core/span.ts";
 export interface BackendDescription {
   /** The server's own text, used if the operator wrote none. */
   readonly description: string | undefined;
-  /** Object schema of the parameters (JSON Schema 2020-12). Every `$ref` points inside it. */
+  /** Object schema of the parameters (JSON Schema of any draft). Every `$ref` points inside it. */
   readonly inputSchema: JsonObject;
   /** Resolves a field of a gRPC response; undefined for other servers. @throws Error for the operator */
   readonly fieldPath?: (field: string) => readonly string[];

@@ -1,4 +1,4 @@
-import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { type JsonObject, isJsonObject, setMember, type JsonValue } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
@@ -90,8 +90,8 @@ export class CustomTool implements Tool {
     const words = this.#meter ? `${own}\n${this.#meter.description}` : own;
     const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
     if (problem !== undefined) throw new Error(problem);
-    const listed = withShortTexts(inputSchema);
-    this.#described = { description: words, inputSchema: listed, check: new ParameterCheck(inputSchema) };
+    const check = new ParameterCheck(inputSchema);
+    this.#described = { description: words, inputSchema: withShortTexts(check.schema), check };
   }
 
   prepare(params: JsonObject): PreparedCall {
@@ -147,7 +147,7 @@ export function deliverable(result: JsonObject): JsonObject {
   if (fits(result, MAX_RESULT_DEPTH)) return result;
   const fit: JsonObject = {};
   for (const [name, value] of Object.entries(result))
-    define(fit, name.toWellFormed(), fitted(value, MAX_RESULT_DEPTH - 1));
+    setMember(fit, name.toWellFormed(), fitted(value, MAX_RESULT_DEPTH - 1));
   return fits(fit, MAX_RESULT_DEPTH)
     ? fit
     : omitted("too_long", `the answer is longer than ${MAX_RESULT_BYTES} bytes`, bytesOf(result));
@@ -171,13 +171,8 @@ function fitted(value: JsonValue, levels: number): JsonValue {
   if (!isJsonObject(value)) return null;
   const fit: JsonObject = {};
   for (const [name, member] of Object.entries(value))
-    define(fit, name.toWellFormed(), fitted(member, levels - 1));
+    setMember(fit, name.toWellFormed(), fitted(member, levels - 1));
   return fit;
-}
-
-/** Defines members of any name, including __proto__. */
-function define(object: JsonObject, name: string, value: JsonValue): void {
-  Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
 /** Bytes as JSON; null if it nests too deeply to serialise. */

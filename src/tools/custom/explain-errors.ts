@@ -183,10 +183,14 @@ function schemasIn(part: unknown, root: JsonObject): ReadonlySet<object> {
   return found;
 }
 
+/** Resolves a JSON Pointer (RFC 6901) within the schema. */
 function definition(reference: string, root: JsonObject): unknown {
-  if (reference === "#") return root;
-  const name = /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1];
-  const definitions = root["$defs"];
-  if (name === undefined || !isJsonObject(definitions)) return undefined;
-  return definitions[decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~")];
+  if (!/^#(?:\/|$)/.test(reference)) return undefined;
+  let part: unknown = root;
+  for (const step of reference.split("/").slice(1)) {
+    if (typeof part !== "object" || part === null) return undefined;
+    const name = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    part = new Map<string, unknown>(Object.entries(part)).get(name);
+  }
+  return part;
 }

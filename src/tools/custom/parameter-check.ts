@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import * as formats from "ajv-formats";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
+import { asDraft2020 } from "./schema-drafts.ts";
 import { TimeLimitError, withinMs } from "./time-limit.ts";
 import { explainErrors } from "./explain-errors.ts";
 
@@ -13,18 +14,19 @@ const CHECK_MS = 50;
 /** Up to this many values all errors are collected; beyond, only the first. */
 const FEW_VALUES = 200;
 
-/** Validates parameters against a JSON Schema (2020-12) from an external server. */
+/** Validates parameters against a JSON Schema of any draft from an external server. */
 export class ParameterCheck {
-  readonly #schema: JsonObject;
+  /** The schema in draft 2020-12. */
+  readonly schema: JsonObject;
   /** Stops at the first error. */
   readonly #first: ValidateFunction;
   readonly #every: ValidateFunction;
 
   /** @throws Error if the schema is invalid */
   constructor(schema: JsonObject) {
-    this.#schema = schema;
-    this.#first = compiled(schema, false);
-    this.#every = compiled(schema, true);
+    this.schema = asDraft2020(schema);
+    this.#first = compiled(this.schema, false);
+    this.#every = compiled(this.schema, true);
   }
 
   /** @throws ToolgateError INVALID_REQUEST with one sentence per field */
@@ -38,9 +40,9 @@ export class ParameterCheck {
       return withinMs(CHECK_MS, () => {
         if (this.#first(params)) return undefined;
         const { errors } = this.#first;
-        if (!hasFewValues(params)) return explainErrors(errors ?? [], params, this.#schema);
+        if (!hasFewValues(params)) return explainErrors(errors ?? [], params, this.schema);
         this.#every(params);
-        return explainErrors(this.#every.errors ?? [], params, this.#schema);
+        return explainErrors(this.#every.errors ?? [], params, this.schema);
       });
     } catch (error) {
       if (!(error instanceof TimeLimitError)) throw error;

@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import { resolveReference, type OpenApiDocument } from "./document.ts";
 
-/** Keywords with schemas, and keywords with named schemas (JSON Schema 2020-12, Core 10). */
+/** Keywords with schemas, and keywords with named schemas (JSON Schema). */
 const SCHEMAS: ReadonlySet<string> = new Set([
+  "additionalItems",
   "additionalProperties",
   "allOf",
   "anyOf",
@@ -18,7 +19,12 @@ const SCHEMAS: ReadonlySet<string> = new Set([
   "unevaluatedItems",
   "unevaluatedProperties",
 ]);
-const NAMED_SCHEMAS: ReadonlySet<string> = new Set(["dependentSchemas", "patternProperties", "properties"]);
+const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
+  "dependencies",
+  "dependentSchemas",
+  "patternProperties",
+  "properties",
+]);
 
 /** Irrelevant for callers, or anchors that could collide. */
 const DROPPED =

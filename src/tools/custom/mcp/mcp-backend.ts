@@ -1,4 +1,4 @@
-import { ProtocolError, SdkHttpError, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
+import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client";
 import { ToolgateError } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import {
@@ -13,7 +13,8 @@ import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
 import { omitted } from "../omitted.ts";
 import { McpConnection } from "./mcp-connection.ts";
 import { ServerBusyError } from "./server-busy.ts";
-import { inputSchemaOf } from "./tool-schema.ts";
+import type { McpTool } from "./tool-schema.ts";
+import type { WholeResult } from "./whole-content.ts";
 import type { Target } from "../settings.ts";
 
 /** Bytes, for tools/list. */
@@ -24,7 +25,7 @@ type Call = Parameters<McpConnection["call"]>[0];
 export class McpBackend implements Backend {
   readonly #options: BackendOptions<McpSection>;
   readonly #fetch: OpenFetch;
-  #tool: Tool | undefined;
+  #tool: McpTool | undefined;
   #connection: Promise<McpConnection> | undefined;
 
   constructor(options: BackendOptions<McpSection>) {
@@ -33,8 +34,8 @@ export class McpBackend implements Backend {
   }
 
   async describe(signal: AbortSignal): Promise<BackendDescription> {
-    const tool = await this.#find(signal);
-    return { description: tool.description ?? tool.title, inputSchema: inputSchemaOf(tool) };
+    const { description, inputSchema } = await this.#find(signal);
+    return { description, inputSchema };
   }
 
   async call(params: JsonObject, { signal, idempotencyKey, span }: BackendCall): Promise<BackendAnswer> {
@@ -47,14 +48,14 @@ export class McpBackend implements Backend {
       });
     if (!result)
       return { result: omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null) };
-    if (result.isError === true)
+    if (result.isError)
       throw callFailed(
         name,
         "the server reported that the call failed",
         new Error(textOf(result).slice(0, 2_000)),
       );
-    const { _meta: meta } = result;
-    return { result: resultOf(result), ...(isJsonObject(meta) && { meta }) };
+    const { meta } = result;
+    return { result: resultOf(result), ...(meta && { meta }) };
   }
 
   async close(): Promise<void> {
@@ -65,7 +66,7 @@ export class McpBackend implements Backend {
   }
 
   /** Uses a connection of its own: tools/list may be much longer than a result. */
-  async #find(signal: AbortSignal): Promise<Tool> {
+  async #find(signal: AbortSignal): Promise<McpTool> {
     if (this.#tool) return this.#tool;
     const { section, headers, guard } = this.#options;
     const fetch = openGuardedFetch({ ...guard, maxBytes: MAX_LIST_BYTES });
@@ -82,7 +83,7 @@ export class McpBackend implements Backend {
   }
 
   /** Returns undefined if the result exceeds the size limit. */
-  async #once(call: Call): Promise<CallToolResult | undefined> {
+  async #once(call: Call): Promise<WholeResult | undefined> {
     const connection = await this.#connect(call.signal);
     try {
       return await connection.call(call);
@@ -161,17 +162,23 @@ function causeOf<Kind extends Error>(error: unknown, kind: new (...args: never[]
   return undefined;
 }
 
-/** Returns the structured content if it is an object; else the content blocks and their text. */
-function resultOf({ structuredContent, content }: CallToolResult): JsonObject {
+/** Returns the structured content if it is an object; else the content blocks, their text, and any other. */
+function resultOf({ structuredContent, content }: WholeResult): JsonObject {
   if (isJsonObject(structuredContent)) return structuredContent;
-  const result: unknown = { content, text: textOf({ content }) };
+  const result: unknown = {
+    content,
+    text: textOf({ content }),
+    ...(structuredContent !== undefined && { structuredContent }),
+  };
   if (!isJsonObject(result)) throw new TypeError("is an object");
   return result;
 }
 
 /** Joins the text blocks with line breaks. */
-function textOf({ content }: Pick<CallToolResult, "content">): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+function textOf({ content }: Pick<WholeResult, "content">): string {
+  return content
+    .flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []))
+    .join("\n");
 }
 
 export type McpSection = Extract<Target, { kind: "mcp" }>["section"];

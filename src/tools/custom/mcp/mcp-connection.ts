@@ -1,8 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Client, type CallToolResult, type Tool } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import type { Fetch } from "../../../outbound/guarded-fetch.ts";
-import { outputCheck } from "./tool-schema.ts";
 import { RequestTransport } from "./request-transport.ts";
+import { outputCheck, requireOutput, toolIn, toolPage, type McpTool } from "./tool-schema.ts";
+import { wholeResult, type WholeResult } from "./whole-content.ts";
+import { z } from "zod";
 
 const MAX_PAGES = 64;
 
@@ -12,7 +14,7 @@ const NO_LIMIT_MS = 2 ** 31 - 1;
 const SESSION_END_TIMEOUT_MS = 1_000;
 
 export interface ToolCall {
-  readonly tool: Tool;
+  readonly tool: McpTool;
   readonly params: Record<string, unknown>;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -63,31 +65,60 @@ export class McpConnection {
     return this.#transport.sessionId !== undefined;
   }
 
-  async find(name: string, signal: AbortSignal): Promise<Tool | undefined> {
+  /** @throws Error with a message for the operator */
+  async find(name: string, signal: AbortSignal): Promise<McpTool | undefined> {
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const options = { signal, timeout: NO_LIMIT_MS };
-      const { tools, nextCursor } = await this.#client.request({ method: "tools/list", params }, options);
-      const found = tools.find((tool) => tool.name === name);
-      if (found || nextCursor === undefined) return found;
-      cursor = nextCursor;
+      const page = await this.#client.request({ method: "tools/list", params }, toolPage, options);
+      const found = toolIn(page, name);
+      if (found || !page.nextCursor) return found;
+      cursor = page.nextCursor;
     }
     throw new Error(`the server's list of tools has more than ${MAX_PAGES} pages`);
   }
 
   /** Sends one call. Passing the definition keeps the client from sending a second request for it. */
-  async call({ tool, params, headers, signal, meta }: ToolCall): Promise<CallToolResult> {
+  async call(call: ToolCall): Promise<WholeResult> {
+    const { tool, params, headers, signal, meta } = call;
+    const request = { name: tool.name, arguments: params, ...(meta && { _meta: { ...meta } }) };
     this.#calls += 1;
     try {
-      return await this.#client.callTool(
-        { name: tool.name, arguments: params, ...(meta && { _meta: { ...meta } }) },
-        { signal, timeout: NO_LIMIT_MS, headers, toolDefinition: tool },
-      );
+      if (tool.needsTask) return await this.#callAsTask(request, call);
+      const options = { signal, timeout: NO_LIMIT_MS, headers, toolDefinition: tool };
+      return wholeResult(await this.#client.callTool(request, options));
     } finally {
       this.#calls -= 1;
       if (this.#closing && this.#calls === 0) await this.#closeNow();
     }
+  }
+
+  /** MCP 2025-11-25, basic/utilities/tasks: `tasks/result` answers when the task has ended. */
+  async #callAsTask(request: object, { tool, headers, signal }: ToolCall): Promise<WholeResult> {
+    const options = { signal, timeout: NO_LIMIT_MS, headers };
+    const params = { ...request, task: {} };
+    const { task } = await this.#client.request({ method: "tools/call", params }, startedTask, options);
+    const { taskId } = task;
+    try {
+      const wait = { signal, timeout: NO_LIMIT_MS };
+      const ended = await this.#client.request(
+        { method: "tasks/result", params: { taskId } },
+        taskResult,
+        wait,
+      );
+      requireOutput(tool, ended);
+      return wholeResult(ended);
+    } catch (error) {
+      if (signal.aborted) this.#cancelTask(taskId);
+      throw error;
+    }
+  }
+
+  /** If it fails, the task runs until the server's own limit. */
+  #cancelTask(taskId: string): void {
+    const request = { method: "tasks/cancel", params: { taskId } };
+    void this.#client.request(request, z.unknown()).catch(() => {});
   }
 
   /** Closes the connection after its last call. */
@@ -103,3 +134,11 @@ export class McpConnection {
     await this.#client.close().catch(() => {});
   }
 }
+
+const startedTask = z.object({ task: z.object({ taskId: z.string() }) });
+
+const taskResult = z.object({
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+});

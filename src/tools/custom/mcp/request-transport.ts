@@ -1,12 +1,14 @@
 import {
   isJSONRPCRequest,
   isJSONRPCResponse,
+  isJSONRPCResultResponse,
   StreamableHTTPClientTransport,
   type JSONRPCMessage,
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
 import type { Fetch } from "../../../outbound/guarded-fetch.ts";
 import { isBusy, ServerBusyError } from "./server-busy.ts";
+import { withWholeContent } from "./whole-content.ts";
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 
@@ -101,7 +103,7 @@ export class RequestTransport extends StreamableHTTPClientTransport {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- what the client library offers
     this.onmessage = (message) => {
       if (isJSONRPCResponse(message) && message.id !== undefined) this.#running.delete(message.id);
-      deliver?.(message);
+      deliver?.(isJSONRPCResultResponse(message) ? withWholeContent(message) : message);
     };
   }
 }

@@ -1,27 +1,79 @@
-import type { Tool, jsonSchemaValidator } from "@modelcontextprotocol/client";
-import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
+import type { jsonSchemaValidator } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
+import { asDraft2020 } from "../schema-drafts.ts";
 import { withinMs } from "../time-limit.ts";
 
-/** Returns the input schema of a tool. @throws Error with a message for the operator */
-export function inputSchemaOf({ name, inputSchema, outputSchema }: Tool): JsonObject {
-  const schema: unknown = structuredClone(inputSchema);
-  if (!isJsonObject(schema) || schema["type"] !== "object")
-    throw new Error(`the tool ${name} takes no object of parameters`);
-  for (const [member, one] of [
-    ["inputSchema", schema],
-    ["outputSchema", outputSchema],
-  ] as const) {
-    const foreign = foreignReference(one);
-    if (foreign !== undefined)
-      throw new Error(
-        `the ${member} of the tool ${name} refers to ${foreign}; schemas must hold all that they refer to`,
-      );
-  }
+const text = z.string().nullish().catch(undefined);
+const schema = z.record(z.string(), z.json()).nullish();
+
+/** An entry of tools/list. Of its members only those are read that a call needs. */
+const entry = z.object({
+  name: z.string(),
+  title: text,
+  description: text,
+  inputSchema: schema,
+  outputSchema: schema,
+  execution: z.object({ taskSupport: z.string() }).nullish().catch(undefined),
+});
+
+/** A page of tools/list. An entry that cannot be read does not hide the others. */
+export const toolPage = z.object({ tools: z.array(z.unknown()), nextCursor: text });
+
+/** Returns the tool of that name from a page. @throws Error with a message for the operator */
+export function toolIn(page: z.output<typeof toolPage>, wanted: string): McpTool | undefined {
+  const found = page.tools.find((one) => isJsonObject(one) && one["name"] === wanted);
+  if (found === undefined) return undefined;
+  const { data, error } = entry.safeParse(found);
+  if (!data) throw new Error(`the server describes the tool ${wanted} wrongly: ${z.prettifyError(error)}`);
+  const { name, title, description, inputSchema, outputSchema, execution } = data;
+  const own = { name, description: description ?? title ?? undefined };
+  const needsTask = execution?.taskSupport === "required";
+  const input = objectSchema(inputSchema ?? {});
+  if (!input) throw new Error(`the tool ${name} takes no object of parameters`);
+  requireOwn(name, "inputSchema", input);
+  if (!outputSchema) return { ...own, needsTask, inputSchema: input };
+  requireOwn(name, "outputSchema", outputSchema);
+  const output = asDraft2020(outputSchema);
   // Compiles the output schema now; a failure later would waste a call.
-  const { $schema, ...rest } = outputSchema ?? {};
-  if (outputSchema) outputCheck().getValidator({ ...rest, ...($schema !== undefined && { $schema }) });
-  return schema;
+  outputCheck().getValidator(output);
+  return { ...own, needsTask, inputSchema: input, outputSchema: output };
+}
+
+export interface McpTool {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** Whether it can only be called as a task (MCP 2025-11-25, execution.taskSupport). */
+  readonly needsTask: boolean;
+  readonly inputSchema: ObjectSchema;
+  readonly outputSchema?: JsonObject;
+}
+
+type ObjectSchema = JsonObject & { type: "object" };
+
+/** MCP asks for `type: object`, which some servers leave out. */
+function objectSchema(given: JsonObject): ObjectSchema | undefined {
+  const { type = "object" } = given;
+  return [type].flat().includes("object") ? { ...given, type: "object" } : undefined;
+}
+
+/** Checks the result of a task; the client library checks the others. @throws Error */
+export function requireOutput(
+  { name, outputSchema }: McpTool,
+  { structuredContent, isError }: { structuredContent?: unknown; isError?: boolean | undefined },
+): void {
+  if (!outputSchema || isError === true) return;
+  const { valid } = outputCheck().getValidator(outputSchema)(structuredContent);
+  if (!valid) throw new Error(`the result does not match the output schema of ${name}`);
+}
+
+function requireOwn(tool: string, member: string, given: JsonObject): void {
+  const foreign = foreignReference(given);
+  if (foreign === undefined) return;
+  throw new Error(
+    `the ${member} of the tool ${tool} refers to ${foreign}; schemas must hold all that they refer to`,
+  );
 }
 
 /** Returns the first reference that points outside the schema. */

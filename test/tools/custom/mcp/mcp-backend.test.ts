@@ -180,7 +180,7 @@ describe("misbehaving MCP servers", () => {
   const answer = (id: number | undefined, result: object) =>
     `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
 
-  async function lying(lie: Lie, tool?: object) {
+  async function lying(lie: Lie, tool?: unknown) {
     const server = await startLyingServer(lie, tool);
     onTestFinished(() => server.close());
     return server;
@@ -286,7 +286,8 @@ describe("misbehaving MCP servers", () => {
   });
 
   it.each([
-    ["takes no object", { name: "odd", inputSchema: { type: "string" } }, /./],
+    ["takes no object", { name: "odd", inputSchema: { type: "string" } }, "takes no object of parameters"],
+    ["has no schema of JSON", { name: "odd", inputSchema: [] }, "describes the tool odd wrongly"],
     [
       "returns a result that is slow to validate",
       {
@@ -307,6 +308,59 @@ describe("misbehaving MCP servers", () => {
   ])("does not offer a tool that %s", async (_, tool, problem) => {
     const server = await lying(() => {}, tool);
     await expect(open(server.url, "odd").describe(never)).rejects.toThrow(problem);
+  });
+
+  it.each<[string, unknown, JsonObject]>([
+    ["no schema", {}, { type: "object" }],
+    ["a schema without a type", { inputSchema: { required: ["a"] } }, { type: "object", required: ["a"] }],
+    ["a schema that allows null", { inputSchema: { type: ["object", "null"] } }, { type: "object" }],
+    [
+      "null for what it leaves out, and members of other revisions",
+      {
+        ...{ title: null, description: null, annotations: null, _meta: null, execution: {}, icons: "none" },
+        inputSchema: { type: "object", properties: null, required: null },
+        outputSchema: null,
+      },
+      { type: "object", properties: null, required: null },
+    ],
+  ])("reads a tool with %s, beside entries that it cannot read", async (_, members, inputSchema) => {
+    const found = { name: "odd", ...(members as object) };
+    const server = await lying(
+      (response, id) => reply(response, id, { content: [] }),
+      [
+        null,
+        { name: 5, inputSchema: "none" },
+        { name: "other", inputSchema: { type: "string" }, outputSchema: { type: "strange" } },
+        found,
+      ],
+    );
+    const described = await open(server.url, "odd").describe(never);
+    expect(described).toEqual({ description: undefined, inputSchema });
+    expect(await call(open(server.url, "odd"))).toEqual({ content: [], text: "" });
+  });
+
+  it("returns blocks and members that it does not know, and null as absent", async () => {
+    const content = [
+      { type: "text", text: "cited", citations: [{ url: "https://example.com" }], annotations: null },
+      { type: "ui_card", html: "<p>" },
+      { type: "resource", resource: { uri: "a:b", bytes: [1] } },
+    ];
+    const answer = { content, structuredContent: null, isError: null, _meta: { used: 3 } };
+    const server = await lying((response, id) => reply(response, id, answer));
+    const options = { signal: never, idempotencyKey: "run_1" };
+    expect(await open(server.url, "odd").call({}, options)).toEqual({
+      result: { content, text: "cited" },
+      meta: { used: 3 },
+    });
+  });
+
+  it("returns structured content that is no object", async () => {
+    const server = await startNewLyingServer((response, id) =>
+      reply(response, id, { ...NEWEST, content: [], structuredContent: [1, 2] }),
+    );
+    onTestFinished(() => server.close());
+    const result = { content: [], text: "", structuredContent: [1, 2] };
+    expect(await call(open(server.url, "odd"))).toEqual(result);
   });
 
   it("limits the time for a catastrophic pattern of the server", async () => {

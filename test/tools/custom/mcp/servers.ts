@@ -61,7 +61,10 @@ const TOOLS = [
   { name: "beg", inputSchema: NOTHING },
 ];
 
-export async function startOfficialServer(kind: "stateful" | "stateless"): Promise<OfficialServer> {
+export async function startOfficialServer(
+  kind: "stateful" | "stateless",
+  make: () => Pick<McpServer, "connect"> = officialServer,
+): Promise<OfficialServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const server = await listen(async (request, response, body) => {
     const known = sessions.get(String(request.headers["mcp-session-id"]));
@@ -77,7 +80,7 @@ export async function startOfficialServer(kind: "stateful" | "stateless"): Promi
       }),
       enableJsonResponse: kind === "stateless",
     });
-    await officialServer().connect(transport);
+    await make().connect(transport);
     await transport.handleRequest(request, response, body);
   });
   return { ...server, forget: () => sessions.clear() };
@@ -152,13 +155,13 @@ export async function startNewLyingServer(lie: Lie): Promise<TestServer> {
 /** Starts a server that initialises correctly and misbehaves in calls. */
 export async function startLyingServer(
   lie: Lie,
-  tool: object = { name: "odd", inputSchema: NOTHING },
+  tool: unknown = { name: "odd", inputSchema: NOTHING },
 ): Promise<TestServer> {
   return listen(async (request, response, body) => {
     const { method, id } = body as Seen["message"];
     if (request.method !== "POST") response.writeHead(405).end();
     else if (method === "tools/call") lie(response, id);
-    else if (method === "tools/list") reply(response, id, { tools: [tool] });
+    else if (method === "tools/list") reply(response, id, { tools: [tool].flat(), nextCursor: null });
     else if (method === "initialize")
       reply(response, id, {
         protocolVersion: "2025-06-18",
