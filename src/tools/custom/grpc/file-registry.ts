@@ -14,6 +14,7 @@ import {
   type FileDescriptorProto,
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
+import { completeFiles } from "./complete-files.ts";
 
 /** Well-known types. A server's own copies are ignored, since the library defines their JSON form. */
 const BUILT_IN: ReadonlyMap<string, FileDescriptorProto> = new Map(
@@ -38,8 +39,23 @@ export function missingImports(files: ReadonlyMap<string, FileDescriptorProto>):
   return [...new Set(imports)].filter((name) => !files.has(name) && !BUILT_IN.has(name));
 }
 
-/** @throws Error if files contradict each other or an import is missing */
+/** Returns whether the library has the types of a file, whatever its name is there. */
+function isBuiltIn({ name, package: scope }: FileDescriptorProto): boolean {
+  return BUILT_IN.has(name) || scope === "google.protobuf";
+}
+
+/** Completes the files. @returns types that neither they nor the library declare */
+export function missingTypes(files: ReadonlyMap<string, FileDescriptorProto>): ReadonlySet<string> {
+  return completeFiles(
+    [...files.values()].filter((file) => !isBuiltIn(file)),
+    BUILT_IN.values(),
+  );
+}
+
+/** @throws Error if files contradict each other or a type is missing */
 export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): FileRegistry {
+  const [missing] = missingTypes(files);
+  if (missing !== undefined) throw new Error(`the type ${missing} is not declared`);
   const ordered = new Set<FileDescriptorProto>();
   const visited = new Set<string>();
   const visit = (name: string): void => {
@@ -51,6 +67,6 @@ export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): Fil
     for (const imported of file.dependency) visit(imported);
     ordered.add(file);
   };
-  for (const name of files.keys()) visit(name);
+  for (const [name, file] of files) if (!isBuiltIn(file)) visit(name);
   return createFileRegistry(create(FileDescriptorSetSchema, { file: [...ordered] }));
 }

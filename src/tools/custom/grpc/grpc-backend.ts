@@ -1,4 +1,5 @@
 import { fromBinary, fromJson, toBinary, toJson, type DescMessage } from "@bufbuild/protobuf";
+import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import { Metadata, status, type Client } from "@grpc/grpc-js";
 import { invalidField, type ToolgateError } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
@@ -203,7 +204,10 @@ function asIs(bytes: Buffer): Buffer {
 /** Returns the ProtoJSON members of a field: `["usage", "totalPages"]`. @throws Error for the operator */
 function fieldPath(message: DescMessage, field: string): string[] {
   const [name = "", ...rest] = field.split(".");
-  const found = message.fields.find((one) => one.name === name);
+  // Some servers reflect names in camel case.
+  const found =
+    message.fields.find((one) => one.name === name) ??
+    message.fields.find((one) => one.name === protoCamelCase(name));
   if (!found) {
     const names = message.fields.slice(0, 20).map((one) => one.name);
     throw new Error(`meter.field: ${message.typeName} has no field ${name}; there are ${names.join(", ")}`);

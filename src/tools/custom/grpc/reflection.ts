@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { status, type Client, type Metadata, type ClientDuplexStream } from "@grpc/grpc-js";
-import { missingImports, registryOf } from "./file-registry.ts";
+import { missingImports, missingTypes, registryOf } from "./file-registry.ts";
 import { codeOf } from "./status.ts";
 import {
   ServerReflectionRequestSchema,
@@ -30,12 +30,12 @@ export async function reflect(
   try {
     return await reflectBy("v1", client, service, metadata, signal);
   } catch (error) {
-    if (codeOf(error) !== status.UNIMPLEMENTED) throw error;
+    if (!isUnknownService(error)) throw error;
   }
   try {
     return await reflectBy("v1alpha", client, service, metadata, signal);
   } catch (error) {
-    if (codeOf(error) !== status.UNIMPLEMENTED) throw error;
+    if (!isUnknownService(error)) throw error;
     throw new Error(
       "the server does not support reflection (grpc.reflection.v1); set descriptor_set instead",
       {
@@ -43,6 +43,12 @@ export async function reflect(
       },
     );
   }
+}
+
+/** Servers behind proxies say it with other codes than UNIMPLEMENTED. */
+function isUnknownService(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === status.UNIMPLEMENTED || code === status.UNKNOWN || code === status.NOT_FOUND;
 }
 
 async function reflectBy(
@@ -75,16 +81,24 @@ async function filesOf(stream: ReflectionStream, service: string): Promise<Map<s
   const declaring = await stream.request({ case: "fileContainingSymbol", value: service });
   if (declaring.case !== "fileDescriptorResponse") throw new Error(await unknownService(stream, service));
   add(declaring.value.fileDescriptorProto);
-  for (;;) {
-    const [missing] = missingImports(files);
-    if (missing === undefined) return files;
-    const answer = await stream.request({ case: "fileByFilename", value: missing });
+  const asked = new Set<string>();
+  const ask = async (kind: "fileByFilename" | "fileContainingSymbol", value: string): Promise<void> => {
+    asked.add(value);
+    const answer = await stream.request({ case: kind, value });
     if (answer.case === "fileDescriptorResponse") add(answer.value.fileDescriptorProto);
-    if (!files.has(missing))
-      throw new Error(
-        `the server's reflection lacks ${missing}, which ${service} needs; set descriptor_set instead`,
-      );
-  }
+  };
+  const next = (names: Iterable<string>) => [...names].find((name) => !asked.has(name));
+  // Servers lack files that have only options.
+  for (let name = next(missingImports(files)); name !== undefined; name = next(missingImports(files)))
+    await ask("fileByFilename", name);
+  // Servers leave out imports, or register files by other names.
+  for (let name = next(missingTypes(files)); name !== undefined; name = next(missingTypes(files)))
+    await ask("fileContainingSymbol", name);
+  const [missing] = missingTypes(files);
+  if (missing === undefined) return files;
+  throw new Error(
+    `the server's reflection lacks ${missing}, which ${service} needs; set descriptor_set instead`,
+  );
 }
 
 async function unknownService(stream: ReflectionStream, service: string): Promise<string> {
