@@ -48,6 +48,8 @@ export interface BuiltInTool {
   readonly prices?: Readonly<Record<string, PriceSetting>>;
   /** Has a setting `prices.<tool>.charge`. */
   readonly metered?: boolean;
+  /** Whether the catalogue lists the tool; undefined: always. */
+  readonly isListed?: (deps: ToolDeps) => boolean;
   /** @param prices the configured price settings, micro-USD */
   make(deps: ToolDeps, prices: Readonly<Record<string, MicroUsd>>, charge?: Charge): Tool;
 }

@@ -48,7 +48,8 @@ export type Prices = z.output<typeof pricesSchema>;
 export function makeTools(
   deps: ToolDeps & { readonly prices: Prices; readonly customTools: readonly Tool[] },
 ): Tool[] {
-  const builtIn = BUILT_IN_TOOLS.map((tool) => {
+  const listed = BUILT_IN_TOOLS.filter(({ isListed }) => isListed?.(deps) ?? true);
+  const builtIn = listed.map((tool) => {
     const { charge, ...amounts } = deps.prices[tool.name] ?? {};
     return tool.make(deps, onlyAmounts(amounts), charge === "quoted" ? charge : "used");
   });

@@ -15,6 +15,10 @@ export class WithdrawnModels {
     }
   }
 
+  all(): Iterable<ChatModel> {
+    return this.#gone.values();
+  }
+
   ids(): Iterable<string> {
     return this.#gone.keys();
   }

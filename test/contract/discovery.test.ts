@@ -47,7 +47,7 @@ describe("capabilities: 200", () => {
       tool["status"],
       tool["billable"],
     ]);
-    expect(rows.slice(0, 7)).toEqual([
+    expect(rows).toEqual([
       ["get_status", "active", false],
       ["echo", "active", false],
       ["inference_chat", "coming_soon", true],

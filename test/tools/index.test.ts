@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SelfTestStatus } from "../../src/domain/tools/sandbox.ts";
 import { makeTools, pricesSchema } from "../../src/tools/index.ts";
+import { WithdrawnModels } from "../../src/tools/withdrawn-models.ts";
 import { unaskedSandbox } from "./sandbox/scripted-engine.ts";
 
 const MODEL = {
@@ -24,11 +25,10 @@ const deps = {
 };
 
 describe("tool catalogue", () => {
-  it("lists the tools of the specification first, in order with status and billable flag", () => {
+  it("lists the tools of the specification, in order with status and billable flag", () => {
+    const tools = makeTools({ ...deps, inference: { ...inference, models: [MODEL] } });
     expect(
-      makeTools(deps)
-        .slice(0, 7)
-        .map(({ name, status, billable }) => `${name} ${status} ${billable ? "paid" : "free"}`),
+      tools.map(({ name, status, billable }) => `${name} ${status} ${billable ? "paid" : "free"}`),
     ).toEqual([
       "get_status active free",
       "echo active free",
@@ -50,6 +50,16 @@ describe("tool catalogue", () => {
       sandbox_cancel: "compute:run",
       gpu_provision: "compute:run",
     });
+  });
+
+  it("lists inference_embed where a model makes embeddings, or made them before", () => {
+    const last = (more: Partial<Parameters<typeof makeTools>[0]>) =>
+      makeTools({ ...deps, ...more }).at(-1)?.name;
+    expect(last({})).toBe("inference_embed");
+    expect(last({ inference: undefined })).toBe("gpu_provision");
+    const withdrawnModels = new WithdrawnModels();
+    withdrawnModels.update([EMBEDDER], []);
+    expect(last({ inference: undefined, withdrawnModels })).toBe("inference_embed");
   });
 
   it("makes inference_chat unavailable without a model server", () => {

@@ -30,11 +30,18 @@ export const inferenceEmbed = builtIn({
   name: NAME,
   docs: { price: "by model and length of the texts", does: "computes embedding vectors" },
   metered: true,
+  // The specification has no such tool. Quotes for former models may still be paid.
+  isListed: ({ inference, withdrawnModels }) =>
+    [...(inference?.models ?? []), ...(withdrawnModels?.all() ?? [])].some(isEmbedding),
   make: ({ inference, withdrawnModels }, _prices, charge) =>
     inference
       ? embedTool(inference, charge, withdrawnModels)
       : withoutModels(NAME, `${DESCRIPTION} Not available on this installation: no model is configured.`),
 });
+
+function isEmbedding({ dimensions }: ChatModel): boolean {
+  return dimensions !== undefined;
+}
 
 /** Computes embeddings. Quoted by a bound of the tokens; unless charged as quoted, the count is charged. */
 function embedTool(
@@ -48,7 +55,7 @@ function embedTool(
     isMetered: charge === "used",
     former,
     models: () => inference.models,
-    sells: ({ dimensions }) => dimensions !== undefined,
+    sells: isEmbedding,
     formsFor: (models) => {
       const modelOf = finder(models);
       const prepared: PrepareEmbeddings = (request, formOf) =>
