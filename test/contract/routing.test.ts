@@ -153,6 +153,30 @@ describe("routing of a known path", () => {
     expect((await ask("GET", "/health?")).status).toBe(200);
     expect((await ask("GET", "/health?&&")).status).toBe(200);
   });
+
+  it.each([
+    "/health",
+    "/livez",
+    "/readyz",
+    "/mcp/capabilities",
+    "/openapi.json",
+    "/.well-known/x402",
+    "/openai/v1/models",
+  ])("ignores what a link adds to %s", async (path) => {
+    const answer = await world.get(agent, `${path}?x=1&utm_source=a&x=%zz`);
+    expect(answer.status).toBe(200);
+  });
+
+  it("ignores parameters of one record, and refuses misspelt ones of a list", async () => {
+    expectError(await world.get(agent, "/receipts/rcpt_x?x=1"), 404, "NOT_FOUND");
+    expectError(await world.get(agent, "/receipts?stauts=final"), 400, "INVALID_REQUEST", /^stauts: /);
+    expectError(
+      await world.post(agent, "/v1/mcp/tools/call?x=1", { tool: "echo", params: { message: "" } }),
+      400,
+      "INVALID_REQUEST",
+      /^x: unknown query parameter/,
+    );
+  });
 });
 
 describe("every response", () => {

@@ -152,6 +152,10 @@ describe("a transcoded request", () => {
     ).toMatchObject({ pageSize: 5 });
   });
 
+  it("ignores the query of a GET without parameters", () => {
+    expect(read("GET", "/v1/books/1?debug=1&debug=%f")).toMatchObject({ name: "1" });
+  });
+
   it("reads fields whose names every object inherits", () => {
     expect(read("GET", "/kinds?constructor=c&to_string=s")).toMatchObject({
       constructor$: "c",

@@ -76,6 +76,10 @@ function decodeButSlash(segment: string, path: string): string {
 }
 
 function bindQuery(json: Json, route: Route, query: string): void {
+  // A document without parameters is the same whatever a link adds to its address.
+  if (route.httpMethod === "GET" && route.query.size === 0) {
+    return;
+  }
   for (const [name, text] of parseQuery(query)) {
     const parameter = route.query.get(name);
     if (parameter === undefined) {
