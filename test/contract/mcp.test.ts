@@ -111,6 +111,10 @@ describe("MCP: 200", () => {
         "vram_estimate",
       ]);
       for (const tool of tools) {
+        // A model that makes a new key for each attempt pays twice.
+        const says = expect(tool.description);
+        if (tool._meta["toolgate/billable"]) says.toMatch(/On a retry, reuse the idempotency key/);
+        else says.not.toMatch(/idempotency/);
         expect(tool.inputSchema).toMatchObject({ type: "object" });
         expect(tool.description).toMatch(/./);
       }

@@ -218,7 +218,7 @@ export type AdjustBalanceRequest = Message<"toolgate.v1.AdjustBalanceRequest"> &
   reason: string;
 
   /**
-   * Unique per adjustment: a repeat changes nothing and returns the same response.
+   * Reuse it on each retry: a repeat changes nothing and returns the same response.
    *
    * @generated from field: string idempotency_key = 4;
    */

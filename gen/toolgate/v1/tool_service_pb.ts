@@ -50,8 +50,8 @@ export type CallToolRequest = Message<"toolgate.v1.CallToolRequest"> & {
   paymentProof?: PaymentProof | undefined;
 
   /**
-   * Unique per request: a repeat returns the stored result and is not charged again. At most 255 printable
-   * ASCII characters.
+   * Reuse it on each retry: a repeat returns the stored result and is not charged again. At most 255
+   * printable ASCII characters.
    *
    * @generated from field: optional string idempotency_key = 4;
    */

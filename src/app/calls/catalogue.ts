@@ -100,6 +100,16 @@ export class Catalogue {
   }
 }
 
+/** Returns the description with what a model must know to pay once: most read nothing else. */
+export function describedForModels({
+  billable,
+  description,
+}: Pick<Tool, "billable" | "description">): string {
+  return billable
+    ? `${description} On a retry, reuse the idempotency key: a call is charged once.`
+    : description;
+}
+
 /** Name, billing and price of a version never change. */
 function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
   return (

@@ -72,7 +72,7 @@ function calling({ baseUrl, version }: LlmsTextOptions): string[] {
     'The response is `{"ok": true, "result": {…}}`, with a `receipt` for a paid call. ' +
       `MCP (streamable HTTP) serves the same tools at ${baseUrl()}/mcp with the same header.`,
     'Errors are `{"code", "message", "request_id"}`: branch on `code`; ' +
-      "wait `retry_after_seconds` if present, and repeat the same call.",
+      "wait `retry_after_seconds` if present, and repeat the same call with the same `idempotency_key`.",
     "",
   ];
 }
@@ -133,7 +133,8 @@ function paying({ gasless }: LlmsTextOptions): string[] {
         ]
       : []),
     "",
-    "Never pay twice for one call: keep the signature until the call returns 200; use an idempotency key.",
+    "Never pay twice for one call: keep the signature until the call returns 200; " +
+      "reuse its idempotency key on every retry.",
     "",
   ];
 }

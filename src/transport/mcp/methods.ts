@@ -1,7 +1,7 @@
 import { isMessage, type Message as ProtoMessage } from "@bufbuild/protobuf";
 import { CallToolResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { OTHER } from "../../app/operations/request-record.ts";
-import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { type Catalogue, describedForModels } from "../../app/calls/catalogue.ts";
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { displayUsd } from "../../domain/core/money.ts";
@@ -24,7 +24,8 @@ const INSTRUCTIONS =
   "Billable tools are charged in USDC from the account's balance. A call that it does not cover returns a " +
   "quote, as HTTP 402 or as a result with isError. Pay the quote once on Solana by its " +
   "payment_instructions " +
-  'and repeat the same call with the proof in the X-Payment header or in _meta["toolgate/payment_proof"].';
+  'and repeat the same call with the proof in the X-Payment header or in _meta["toolgate/payment_proof"]. ' +
+  'On a retry reuse the Idempotency-Key header or _meta["toolgate/idempotency_key"] of the first attempt.';
 
 /** Cache lifetime of lists and server information, ms; private because each key sees its own tools. */
 const CACHING = { ttlMs: 60_000, cacheScope: "private" };
@@ -127,13 +128,13 @@ function isCallable({ name, status, scope }: Tool, caller: Caller | undefined): 
 }
 
 function listed(tool: Tool): object {
-  const { name, description, inputSchema, annotations, billable, fixedPrice, metered } = tool;
+  const { name, inputSchema, annotations, billable, fixedPrice, metered } = tool;
   const price = fixedPrice !== undefined && {
     "toolgate/price": { price_usdc_microusd: Number(fixedPrice), price_display: displayUsd(fixedPrice) },
   };
   return {
     name,
-    description,
+    description: describedForModels(tool),
     inputSchema,
     ...(annotations && { annotations }),
     _meta: { "toolgate/billable": billable, ...price, ...(metered && { "toolgate/metered": true }) },

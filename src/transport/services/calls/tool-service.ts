@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { PaymentProof } from "#gen/toolgate/v1/payment_pb.ts";
 import { type Tool as ToolMessage, ToolSchema, ToolStatus } from "#gen/toolgate/v1/tool_pb.ts";
 import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { describedForModels } from "../../../app/calls/catalogue.ts";
 import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
 import type { ToolCallResult } from "../../../app/calls/run-and-capture.ts";
 import type { CallContext, StartPayment } from "../../../domain/calls/call-context.ts";
@@ -123,21 +124,14 @@ function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: Paymen
   return { txRef, network, amountUsdc, memo, quoteId, stepId };
 }
 
-function toolMessage({
-  name,
-  status,
-  billable,
-  description,
-  inputSchema,
-  fixedPrice,
-  metered = false,
-}: ListedTool): ToolMessage {
+function toolMessage(tool: ListedTool): ToolMessage {
+  const { name, status, billable, inputSchema, fixedPrice, metered = false } = tool;
   return create(ToolSchema, {
     name,
     status: status === "active" ? ToolStatus.ACTIVE : ToolStatus.COMING_SOON,
     billable,
     metered,
-    description,
+    description: describedForModels(tool),
     inputSchema,
     price:
       fixedPrice === undefined
