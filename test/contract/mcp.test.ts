@@ -112,9 +112,9 @@ describe("MCP: 200", () => {
       ]);
       for (const tool of tools) {
         // A model that makes a new key for each attempt pays twice.
-        const says = expect(tool.description);
-        if (tool._meta["toolgate/billable"]) says.toMatch(/On a retry, reuse the idempotency key/);
-        else says.not.toMatch(/idempotency/);
+        if (tool._meta["toolgate/billable"])
+          expect(tool.description).toMatch(/On a retry, reuse the idempotency key/);
+        else expect(tool.description).not.toMatch(/idempotency/);
         expect(tool.inputSchema).toMatchObject({ type: "object" });
         expect(tool.description).toMatch(/./);
       }

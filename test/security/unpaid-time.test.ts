@@ -122,6 +122,9 @@ describe("too much unpaid time", () => {
     body: { code: "RATE_LIMITED", message: expect.stringContaining(`requests ${whose} that were not paid`) },
   });
 
+  /** Sends many at once: one after the other on a busy machine takes less than the bucket gains meanwhile. */
+  const together = (send: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, send));
+
   it("refuses an address, by its head alone and no other one", async () => {
     const from = (address: string, sent = body) =>
       request(
@@ -131,11 +134,11 @@ describe("too much unpaid time", () => {
         { method: "POST", body: sent },
         { "X-Forwarded-For": address },
       );
-    const twice = async () => {
-      await from("203.0.113.7");
+    const afterMany = async () => {
+      await together(() => from("203.0.113.7"));
       return from("203.0.113.7", "not read");
     };
-    await expect.poll(twice).toMatchObject(refusal("from your address"));
+    await expect.poll(afterMany).toMatchObject(refusal("from your address"));
     expect((await from("203.0.113.8")).status).toBe(402);
     expect(await metric("toolgate_unpaid_time_refused_total")).toBeGreaterThan(0);
   });
@@ -151,6 +154,7 @@ describe("too much unpaid time", () => {
     ];
     for (const other of others) {
       const next = async () => {
+        await together(() => call(poor));
         const { headers } = await call(poor);
         return [(await other()).status, headers.get("retry-after")];
       };

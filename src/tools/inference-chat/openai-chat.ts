@@ -91,7 +91,10 @@ const OPEN = chatBody(true);
 /** What chat templates say about tools at most, beside the tools themselves. */
 const TOKENS_FOR_TOOLS = 512;
 
-/** @param open whether the server gets what the gateway does not know. @throws ToolgateError INVALID_REQUEST at `params.messages[0].content` */
+/**
+ * @param open whether the server gets what the gateway does not know
+ * @throws ToolgateError INVALID_REQUEST at `params.messages[0].content`
+ */
 function readChatBody(body: JsonObject, open: boolean): OpenAiChat {
   requireFewItems(body, ITEM_LIMITS);
   const parsed = (open ? OPEN : STRICT).safeParse(body, { reportInput: true });
