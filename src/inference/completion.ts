@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/js
 import type { ChatCompletion, ChatDelta, ReportedUsage } from "../domain/tools/chat.ts";
 import { readMessage } from "./message-parts.ts";
 import { LatestMembers, otherMembers } from "./other-members.ts";
+import { refusalOf } from "./refusal.ts";
 import { unusable, type Verdict } from "./upstream-failure.ts";
 import { readUsage } from "./usage.ts";
 import { WholeMessage } from "./whole-message.ts";
@@ -160,8 +161,12 @@ export class Completion {
   #failed(error: JsonValue): Error {
     const cause = error === null ? undefined : new Error(JSON.stringify(error));
     const verdict = blameOf(error);
+    const status = statusOfError(error);
+    // Routers report moderation as 403.
+    const said = this.delivers ? undefined : refusalOf(status === 403 ? 400 : status, error);
     return unusable("the model server failed while it answered", cause, {
       verdict,
+      said,
       worked: error === null || this.delivers,
     });
   }

@@ -1,6 +1,8 @@
 import { APIError } from "openai";
 import { ToolgateError, type ErrorCode } from "../domain/core/errors.ts";
 import { neverConnected } from "../outbound/guarded-fetch.ts";
+import { retryAfterOf } from "../outbound/retry-after.ts";
+import { refusalOf, type SaidRefusal } from "./refusal.ts";
 
 /** Retry-After when the server sends none, and the highest value passed on to callers. */
 const DEFAULT_RETRY_SECONDS = 5;
@@ -22,14 +24,16 @@ export class ModelServerError extends ToolgateError {
       elsewhere?: boolean;
       worked?: boolean;
       retryAfterSeconds?: number;
+      said?: Pick<SaidRefusal, "status" | "refusal"> | undefined;
       cause?: unknown;
     },
   ) {
-    const { verdict, elsewhere = false, worked = false, retryAfterSeconds, cause } = more;
+    const { verdict, elsewhere = false, worked = false, retryAfterSeconds, said, cause } = more;
     const when = retryAfterSeconds === undefined ? "" : `, try again in ${retryAfterSeconds} s`;
     super(code, `inference: ${what}; nothing was charged${when}`, {
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
       ...(cause !== undefined && { cause }),
+      ...(said && { status: said.status, rpc: "INVALID_ARGUMENT", refusal: said.refusal }),
       worked,
     });
     this.verdict = verdict;
@@ -46,8 +50,15 @@ export interface RequestState {
   readonly stalled: { readonly pauseMs: number; readonly silent: boolean } | undefined;
 }
 
-/** Maps a failure for the caller. Server, address, key and the server's words stay in the cause. */
-export function upstreamFailure(cause: unknown, { stopped, late, stalled }: RequestState): ModelServerError {
+/**
+ * Maps a failure for the caller. Server, address and key stay in the cause.
+ * @param shown returns what the caller may read of a server's words
+ */
+export function upstreamFailure(
+  cause: unknown,
+  { stopped, late, stalled }: RequestState,
+  shown: (words: string) => string = () => "",
+): ModelServerError {
   if (stopped)
     return new ModelServerError("UNAVAILABLE", "the service is shutting down", {
       verdict: "unknown",
@@ -70,18 +81,34 @@ export function upstreamFailure(cause: unknown, { stopped, late, stalled }: Requ
       elsewhere: true,
       cause,
     });
-  if (cause instanceof APIError && cause.status !== undefined)
-    return refusal(cause.status, cause.headers, cause);
+  if (cause instanceof APIError) {
+    const answer: Answered = cause;
+    const { status, headers, error } = answer;
+    if (typeof status === "number") return refusal({ status, headers, error }, cause, shown);
+  }
   return unusable("the connection to the model server broke", cause);
+}
+
+interface UnusableOptions {
+  readonly verdict?: Verdict;
+  readonly worked?: boolean;
+  /** Undefined: the request is not at fault. */
+  readonly said?: SaidRefusal | undefined;
+}
+
+interface Answered {
+  readonly status?: unknown;
+  readonly headers?: unknown;
+  readonly error?: unknown;
 }
 
 /** An unusable response; no other server is tried. @param more.worked false if nothing was computed */
 export function unusable(
   what: string,
   cause: unknown,
-  { verdict = "broken", worked = true }: { verdict?: Verdict; worked?: boolean } = {},
+  { verdict = "broken", worked = true, said }: UnusableOptions = {},
 ): ModelServerError {
-  return new ModelServerError("TOOL_FAILED", what, { verdict, worked, cause });
+  return new ModelServerError("TOOL_FAILED", what, { verdict, worked, said, cause });
 }
 
 /** The caller disconnected before there was anything to deliver. */
@@ -102,8 +129,15 @@ export function busy(retryAfterSeconds: number, cause: unknown): ModelServerErro
   });
 }
 
-function refusal(status: unknown, headers: unknown, cause: Error): ModelServerError {
-  if (status === 429 || status === 503) return busy(retryAfter(headers), cause);
+function refusal(
+  { status, headers, error }: { readonly status: number; readonly headers: unknown; readonly error: unknown },
+  cause: Error,
+  shown: (words: string) => string,
+): ModelServerError {
+  if (status === 429 || status === 503) {
+    const seconds = headers instanceof Headers ? retryAfterOf(headers, MAX_RETRY_SECONDS) : undefined;
+    return busy(seconds ?? DEFAULT_RETRY_SECONDS, cause);
+  }
   if (status === 401 || status === 402 || status === 403)
     return new ModelServerError("TOOL_FAILED", "the model server refused the operator's credentials", {
       verdict: "broken",
@@ -117,20 +151,15 @@ function refusal(status: unknown, headers: unknown, cause: Error): ModelServerEr
       elsewhere: true,
       cause,
     });
-  if (status === 400 || status === 413 || status === 422) {
-    return unusable(
-      `the model server refused the request (HTTP ${status}); it may be too long for the model ` +
-        "together with max_tokens",
-      cause,
-      { verdict: "served", worked: false },
-    );
+  const said = refusalOf(status, error);
+  if (said) {
+    const known = Object.entries(said.refusal).filter(([, word]) => shown(word) === word);
+    const words = shown(said.words) || "it may be too long for the model together with max_tokens";
+    const what = `the model server refused the request (HTTP ${status}): ${words}`;
+    return unusable(what, cause, {
+      verdict: "served",
+      said: { ...said, refusal: Object.fromEntries(known) },
+    });
   }
-  return unusable(`the model server failed (HTTP ${String(status)})`, cause, { worked: false });
-}
-
-/** Seconds of `Retry-After` (RFC 9110, 10.2.3). Its date form would depend on the server's clock. */
-function retryAfter(headers: unknown): number {
-  const text = headers instanceof Headers ? (headers.get("retry-after") ?? "") : "";
-  if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;
-  return Math.min(Math.max(Number(text), 1), MAX_RETRY_SECONDS);
+  return unusable(`the model server failed (HTTP ${status})`, cause, { worked: false });
 }

@@ -14,6 +14,7 @@ import { DeltaRelay } from "./delta-relay.ts";
 import { readEmbeddings, type EmbeddingOptions } from "./embedding-answer.ts";
 import { RequestTimer } from "./request-timer.ts";
 import { CONNECTION_LOST, readResponse } from "./read-response.ts";
+import { withErrorObject, withoutPlaces } from "./refusal.ts";
 import { SecretError, Secrets } from "./secrets.ts";
 import { cancelled, upstreamFailure, type ModelServerError, type RequestState } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
@@ -76,8 +77,10 @@ export class Upstream {
       timeout: NO_LIMIT_MS,
       maxRetries: 0,
       logLevel: "off",
-      fetch: (input, init) =>
-        this.#connections.fetch(input, { ...init, headers: ownHeaders(init?.headers, settings.headers) }),
+      fetch: async (input, init) => {
+        const headers = ownHeaders(init?.headers, settings.headers);
+        return withErrorObject(await this.#connections.fetch(input, { ...init, headers }));
+      },
       // Configured headers replace the Authorization header.
       defaultHeaders: new Headers({ authorization: `Bearer ${apiKey}`, ...lowerCased(settings.headers) }),
     });
@@ -137,7 +140,8 @@ export class Upstream {
       timer.abort();
       cutBy = endOf(error, timer.state, options);
       // The server bills for its work, so what arrived before the end is delivered.
-      if (cutBy === null || !received.delivers) throw failureOf(error, timer.state, options);
+      if (cutBy === null || !received.delivers)
+        throw failureOf(error, timer.state, options, (words) => this.#shown(words));
     }
     const completion = received.result(cutBy);
     const { content, finishReason, whole, usage } = completion;
@@ -157,10 +161,16 @@ export class Upstream {
       return await readEmbeddings(response, request);
     } catch (error) {
       timer.abort();
-      throw upstreamFailure(error, timer.state);
+      throw upstreamFailure(error, timer.state, (words) => this.#shown(words));
     } finally {
       timer.stop();
     }
+  }
+
+  /** What a caller may read of the server's words. */
+  #shown(words: string): string {
+    const { baseUrl, apiKey = "", headers } = this.#settings;
+    return withoutPlaces(words, [new URL(baseUrl).hostname, apiKey, ...Object.values(headers)]);
   }
 
   close(): Promise<void> {
@@ -208,8 +218,15 @@ function endOf(error: unknown, state: RequestState, { signal, listener }: ChatOp
   return listener && !(error instanceof SecretError) ? CONNECTION_LOST : null;
 }
 
-function failureOf(error: unknown, state: RequestState, { signal, listener }: ChatOptions): ModelServerError {
-  return listener?.closed.aborted && !signal.aborted ? cancelled(error) : upstreamFailure(error, state);
+function failureOf(
+  error: unknown,
+  state: RequestState,
+  { signal, listener }: ChatOptions,
+  shown: (words: string) => string,
+): ModelServerError {
+  return listener?.closed.aborted && !signal.aborted
+    ? cancelled(error)
+    : upstreamFailure(error, state, shown);
 }
 
 function causedByLength(error: unknown): boolean {

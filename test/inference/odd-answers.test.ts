@@ -271,16 +271,15 @@ describe("failover", () => {
   );
 
   it.each([
-    ["fails", "broken"],
-    ["too-much", "served"],
-  ])("does not fail over if the server may have computed something: %s", async (model, verdict) => {
-    expect(await failure(ask(model))).toMatchObject({
-      code: "TOOL_FAILED",
-      verdict,
-      canFailOver: false,
-      worked: false,
-    });
-  });
+    ["fails", "broken", 500, false],
+    ["too-much", "served", 400, true],
+  ])(
+    "does not fail over if the server may have computed something: %s",
+    async (model, verdict, status, worked) => {
+      const expected = { code: "TOOL_FAILED", verdict, status, canFailOver: false, worked };
+      expect(await failure(ask(model))).toMatchObject(expected);
+    },
+  );
 
   it("fails over when no server listens", async () => {
     const gone = await modelServer(() => {});

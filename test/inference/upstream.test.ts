@@ -33,11 +33,13 @@ async function failure(completion: Promise<unknown>): Promise<ToolgateError> {
 describe("a working model server", () => {
   it("sends the conversation and reads the answer", async () => {
     await using server = await modelServer((response) => json(response, 200, COMPLETION));
-    await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toEqual({
-      content: "Four.",
-      finishReason: "stop",
-      usage: { promptTokens: 11, completionTokens: 2, totalTokens: 13 },
-    });
+    await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toMatchObject(
+      {
+        content: "Four.",
+        finishReason: "stop",
+        usage: { promptTokens: 11, completionTokens: 2, totalTokens: 13 },
+      },
+    );
     const [received] = server.received;
     expect(received).toMatchObject({ method: "POST", url: "/v1/chat/completions" });
     expect(JSON.parse(received?.body ?? "")).toEqual({
@@ -101,11 +103,13 @@ describe("a working model server", () => {
     await using server = await modelServer((response) =>
       json(response, 200, { choices: [{ message: { content: "x" } }] }),
     );
-    await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toEqual({
-      content: "x",
-      finishReason: null,
-      usage: null,
-    });
+    await expect(new Upstream(settingsFor(server.baseUrl)).complete(request, options)).resolves.toMatchObject(
+      {
+        content: "x",
+        finishReason: null,
+        usage: null,
+      },
+    );
   });
 });
 
@@ -142,7 +146,7 @@ describe("a failing model server", () => {
     ["7", 7],
     ["0", 1],
     ["86400", 300],
-    ["Wed, 21 Oct 2026 07:28:00 GMT", 5],
+    ["Sun, 06 Nov 1994 08:49:37 GMT", 1],
     ["-1", 5],
   ])("converts Retry-After: %s to a wait of %d seconds", async (retryAfter, seconds) => {
     const error = await failureOf((response) => json(response, 429, {}, { "Retry-After": retryAfter }));
@@ -155,7 +159,7 @@ describe("a failing model server", () => {
     ["nothing", ""],
     ["null", "null"],
     ["an array", "[]"],
-    ["content that is a list", '{"choices":[{"message":{"content":[{"type":"text","text":"x"}]}}]}'],
+    ["choices that are no list", '{"choices":{}}'],
   ])("reports %s as unreadable", async (_what, body) => {
     const error = await failureOf((response) =>
       response.writeHead(200, { "Content-Type": "application/json" }).end(body),

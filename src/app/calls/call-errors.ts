@@ -54,12 +54,18 @@ export class PaymentCreditedError extends ToolgateError {
   readonly txSignature: string;
 
   constructor(failure: ToolgateError, txSignature: string) {
-    const { code, message, status, retryAfterSeconds, cause } = failure;
+    const { code, message, status, rpc, retryAfterSeconds, refusal, cause } = failure;
     super(
       code,
       `${message}; your payment is on your balance, and the same call with the same proof uses it ` +
         "without another payment",
-      { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }), cause },
+      {
+        status,
+        rpc,
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+        ...(refusal && { refusal }),
+        cause,
+      },
     );
     this.txSignature = txSignature;
   }

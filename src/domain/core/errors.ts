@@ -31,9 +31,13 @@ interface ErrorOptions {
   retryAfterSeconds?: number;
   /** Whether an upstream server worked, or may have worked, for the uncharged call. */
   worked?: boolean;
+  /** What a model server says of a call that it refused, as the OpenAI API does. */
+  refusal?: Refusal;
   /** Logged, never returned to the caller. */
   cause?: unknown;
 }
+
+export type Refusal = Readonly<Partial<Record<"type" | "code" | "param", string>>>;
 
 /** An error for the caller. Any other thrown value becomes INTERNAL and is only logged. */
 export class ToolgateError extends Error {
@@ -43,6 +47,8 @@ export class ToolgateError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** See {@link ErrorOptions.worked}. */
   readonly worked: boolean;
+  /** See {@link ErrorOptions.refusal}. */
+  readonly refusal: Refusal | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     // No stack trace: it costs more than the refusal. A cause keeps its own.
@@ -57,6 +63,7 @@ export class ToolgateError extends Error {
     this.rpc = options.rpc ?? ERRORS[code].rpc;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.worked = options.worked ?? false;
+    this.refusal = options.refusal;
   }
 }
 

@@ -169,7 +169,7 @@ export const KNOWN_MEMBERS = {
   answer: new Set(
     "refusal reasoning reasoning_content reasoning_details annotations citations search_results".split(" "),
   ),
-  part: new Set(["type", "text", "refusal", "image_url", "thinking"]),
+  part: new Set(["type", "text", "refusal", "image_url"]),
   tool: new Set(["type", "function", "custom"]),
   calledTool: new Set(["name", "description", "parameters", "strict", "format"]),
   toolCall: new Set(["id", "type", "function"]),

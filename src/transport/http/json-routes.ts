@@ -192,7 +192,8 @@ export class JsonRoutes {
   readonly failed = (failure: Failure): HttpResponse => {
     const body = this.#errorBody([failure.detail.message]);
     const json = bodyWithV1(body?.json, failure.offer);
-    return { status: body?.status ?? failure.error.status, json, headers: failure.headers };
+    const { error, headers } = failure;
+    return { status: body?.status ?? error.status, json, headers, refusal: error.refusal };
   };
 }
 

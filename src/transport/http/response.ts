@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Refusal } from "../../domain/core/errors.ts";
 import type { Header } from "../headers.ts";
 import { createHash } from "node:crypto";
 
@@ -8,6 +9,8 @@ export interface HttpResponse {
   /** An encoded JSON body, instead of `json`. */
   readonly body?: Buffer;
   readonly headers?: readonly Header[];
+  /** What a model server said, for protocols that have a place for it. */
+  readonly refusal?: Refusal | undefined;
   /** Already started; ends with `json`. Status and headers are ignored. */
   readonly stream?: { end(answer: unknown): void } | undefined;
 }

@@ -87,13 +87,15 @@ const PARAM = /^(?:params\.)?([\w.[\]-]+): /;
 
 /** Returns a contract error that is one of the OpenAI API too: `error` beside our members. */
 export function openAiError(answer: HttpResponse): HttpResponse {
-  const { status, json } = answer;
+  const { status, json, refusal = {} } = answer;
   if (typeof json !== "object" || json === null || !("code" in json) || !("message" in json)) return answer;
   const { code } = json;
   const named = String(json.message);
   const message = named.replaceAll(/\bparams\./g, "");
   const param = code === "INVALID_REQUEST" ? (PARAM.exec(named)?.[1] ?? null) : null;
-  return { ...answer, json: { ...json, message, error: { message, type: typeOf(status), code, param } } };
+  // Clients know these words, such as `context_length_exceeded`.
+  const error = { message, type: typeOf(status), code, param, ...refusal };
+  return { ...answer, json: { ...json, message, error } };
 }
 
 /** OpenAI API, "Error codes". */

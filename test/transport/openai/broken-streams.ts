@@ -1,5 +1,6 @@
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
+import type { ModelServer } from "../../inference/model-server.ts";
 import type { Agent, World } from "../../support/world.ts";
 
 const messages = [{ role: "user" as const, content: "2+2?" }];
@@ -18,14 +19,20 @@ export async function brokenStream(client: OpenAI, model: string, headers: Recor
   throw new Error("the stream ended without an error");
 }
 
-/** Streams that their model server broke off. @param charges micro-USD */
+/** Streams that their model server broke off, and refusals of it. @param charges micro-USD */
 export function brokenStreams(
   world: World,
+  upstream: () => ModelServer,
   agent: () => Agent,
   { counted, uncounted }: { readonly counted: number; readonly uncounted: number },
 ): void {
-  const client = () =>
-    new OpenAI({ baseURL: `${world.gateway.baseUrl}/openai/v1`, apiKey: agent().apiKey, maxRetries: 0 });
+  const client = (options: object = {}) =>
+    new OpenAI({
+      baseURL: `${world.gateway.baseUrl}/openai/v1`,
+      apiKey: agent().apiKey,
+      maxRetries: 0,
+      ...options,
+    });
   const receipts = async () => (await world.get(agent(), "/receipts")).body.items;
   /** Model, code of the error that ends the stream, charge. */
   const cases = [
@@ -53,5 +60,28 @@ export function brokenStreams(
         expect(await receipts()).toHaveLength(1);
       },
     );
+  });
+
+  describe("requests that the model's server refuses", () => {
+    it("say what the model's server says, which is asked once", async () => {
+      const asked = upstream().received.length;
+      const retrying = client({ maxRetries: 2 });
+      for (const stream of [false, true]) {
+        const refused: unknown = await retrying.chat.completions
+          .create({ model: "refuses", messages, stream })
+          .catch((error: unknown) => error);
+        expect(refused).toBeInstanceOf(OpenAI.BadRequestError);
+        expect(refused).toMatchObject({
+          status: 400,
+          code: "context_length_exceeded",
+          type: "invalid_request_error",
+          param: "messages",
+          message: /maximum context length is 8192 tokens; nothing was charged/,
+        });
+      }
+      expect([upstream().received.length - asked, await receipts()]).toEqual([2, []]);
+      const { status, body } = await world.call(agent(), "inference_chat", { model: "refuses", messages });
+      expect([status, body.code, body.refusal]).toEqual([400, "TOOL_FAILED", undefined]);
+    });
   });
 }

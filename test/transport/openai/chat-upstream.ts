@@ -129,6 +129,15 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   shared: (response) => json(response, 503, {}, { "Retry-After": "1" }),
   "shared-dies": (response) => void open(response).write(event({ content: "Fo" }), () => response.destroy()),
   floods,
+  refuses: (response) =>
+    json(response, 400, {
+      error: {
+        message: "This model's maximum context length is 8192 tokens",
+        type: "invalid_request_error",
+        param: "messages",
+        code: "context_length_exceeded",
+      },
+    }),
 };
 
 export const MODELS = Object.keys(BEHAVIOURS);

@@ -533,4 +533,9 @@ describe("errors over the OpenAI API", () => {
 });
 
 embeddingsContract(world, () => upstream);
-brokenStreams(world, () => agent, { uncounted: TWO_BYTES, counted: COUNTED });
+brokenStreams(
+  world,
+  () => upstream,
+  () => agent,
+  { uncounted: TWO_BYTES, counted: COUNTED },
+);

@@ -5,7 +5,9 @@ import { invalidField, type ToolgateError } from "../../../domain/core/errors.ts
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
-import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
+import { wordsIn } from "../../../outbound/error-words.ts";
+import { callFailed, unavailable, failedAfterWork, refusedCall } from "../failure.ts";
+import { secretsOfHeader } from "../headers.ts";
 import { omitted } from "../omitted.ts";
 import { openChannel } from "./channel.ts";
 import { commentAbove } from "./comments.ts";
@@ -145,9 +147,21 @@ export class GrpcBackend implements Backend {
         error,
       );
     if (code === undefined) return callFailed(tool, "the server could not be called", error);
-    return callFailed(tool, `the server answered ${status[code] ?? "with an unknown status"}`, error);
+    const what = `the server answered ${status[code] ?? "with an unknown status"}`;
+    if (!OF_CALLER.has(code)) return callFailed(tool, what, error);
+    const secrets = Object.values(this.#options.headers).flatMap(secretsOfHeader);
+    return refusedCall(tool, what, wordsIn(detailsOf(error)), { secrets, cause: error });
   }
 }
+
+/** Statuses that blame the call (grpc.io, status codes). */
+const OF_CALLER: ReadonlySet<status> = new Set([
+  status.INVALID_ARGUMENT,
+  status.NOT_FOUND,
+  status.ALREADY_EXISTS,
+  status.FAILED_PRECONDITION,
+  status.OUT_OF_RANGE,
+]);
 
 interface UnaryAnswer {
   readonly message: Buffer;

@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
 import { ResponseTooLongError } from "../../../outbound/guarded-fetch.ts";
-import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
+import { readErrorText, wordsOfBody } from "../../../outbound/error-words.ts";
+import { retryAfterOf } from "../../../outbound/retry-after.ts";
+import { callFailed, unavailable, failedAfterWork, refusedCall } from "../failure.ts";
 import { omitted } from "../omitted.ts";
 import { holdsSecret } from "../result-check.ts";
 import { charsetOf, isJsonType, isDocumented, mediaTypeOf } from "./media-type.ts";
@@ -26,9 +28,15 @@ export interface ReadOptions {
  */
 export async function readResponse(answer: Response, reading: ReadOptions): Promise<JsonObject> {
   const { tool } = reading;
+  if (isCallersFault(answer.status)) {
+    const words = wordsOfBody(await readErrorText(answer));
+    const cause = new Error(`HTTP ${answer.status}`);
+    const what = `the server refused the call (HTTP ${answer.status})`;
+    throw refusedCall(tool, what, words, { secrets: reading.secrets, cause });
+  }
   if (answer.status < 200 || answer.status > 299) {
     await answer.body?.cancel();
-    throw refusal(tool, answer);
+    throw failure(tool, answer);
   }
   const body = await bodyOf(answer, tool);
   if (body?.length === 0) return {};
@@ -76,20 +84,21 @@ function lengthOf({ headers }: Response): number | null {
   return headers.has("content-encoding") || !/^\d{1,15}$/.test(length) ? null : Number(length);
 }
 
-function refusal(tool: string, { status, headers }: Response): Error {
-  const cause = new Error(`HTTP ${status}`);
-  if (status === 429 || status === 503)
-    return unavailable(tool, "the server is busy", retryAfter(headers), cause);
-  if (status === 401 || status === 403)
-    return callFailed(tool, "the server refused the operator's credentials", cause);
-  if (status < 400) return callFailed(tool, "the server redirects, which is not followed", cause);
-  if (status < 500) return callFailed(tool, `the server refused the call (HTTP ${status})`, cause);
-  return callFailed(tool, `the server failed (HTTP ${status})`, cause);
+/** Statuses of 4xx that concern the operator, or only the time. */
+const OF_OPERATOR = new Set([401, 402, 403, 407, 408, 425, 429]);
+
+function isCallersFault(status: number): boolean {
+  return status >= 400 && status < 500 && !OF_OPERATOR.has(status);
 }
 
-/** Seconds of `Retry-After` (RFC 9110, 10.2.3). Its date form would depend on the server's clock. */
-function retryAfter(headers: Headers): number {
-  const text = headers.get("retry-after") ?? "";
-  if (!/^\d{1,6}$/.test(text)) return DEFAULT_RETRY_SECONDS;
-  return Math.min(Math.max(Number(text), 1), MAX_RETRY_SECONDS);
+function failure(tool: string, { status, headers }: Response): Error {
+  const cause = new Error(`HTTP ${status}`);
+  if (status === 429 || status === 503) {
+    const seconds = retryAfterOf(headers, MAX_RETRY_SECONDS) ?? DEFAULT_RETRY_SECONDS;
+    return unavailable(tool, "the server is busy", seconds, cause);
+  }
+  if (status === 401 || status === 402 || status === 403 || status === 407)
+    return callFailed(tool, "the server refused the operator's credentials", cause);
+  if (status < 400) return callFailed(tool, "the server redirects, which is not followed", cause);
+  return callFailed(tool, `the server failed (HTTP ${status})`, cause);
 }

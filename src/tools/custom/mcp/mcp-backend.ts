@@ -9,7 +9,9 @@ import {
 } from "../../../outbound/guarded-fetch.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
-import { callFailed, unavailable, failedAfterWork } from "../failure.ts";
+import { wordsIn } from "../../../outbound/error-words.ts";
+import { callFailed, unavailable, failedAfterWork, refusedCall } from "../failure.ts";
+import { secretsOfHeader } from "../headers.ts";
 import { omitted } from "../omitted.ts";
 import { McpConnection } from "./mcp-connection.ts";
 import { ServerBusyError } from "./server-busy.ts";
@@ -19,6 +21,9 @@ import type { Target } from "../settings.ts";
 
 /** Bytes, for tools/list. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
+
+/** JSON-RPC, section 5.1. */
+const INVALID_PARAMS = -32_602;
 
 type Call = Parameters<McpConnection["call"]>[0];
 
@@ -39,7 +44,7 @@ export class McpBackend implements Backend {
   }
 
   async call(params: JsonObject, { signal, idempotencyKey, span }: BackendCall): Promise<BackendAnswer> {
-    const { tool: name, maxResponseBytes } = this.#options;
+    const { maxResponseBytes } = this.#options;
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     const result = await this.#find(signal)
       .then((tool) => this.#once({ tool, params, headers, signal, meta: span?.headers }))
@@ -48,12 +53,7 @@ export class McpBackend implements Backend {
       });
     if (!result)
       return { result: omitted("too_long", `the answer is longer than ${maxResponseBytes} bytes`, null) };
-    if (result.isError)
-      throw callFailed(
-        name,
-        "the server reported that the call failed",
-        new Error(textOf(result).slice(0, 2_000)),
-      );
+    if (result.isError) throw this.#refused("the server reported that the call failed", textOf(result));
     const { meta } = result;
     return { result: resultOf(result), ...(meta && { meta }) };
   }
@@ -105,6 +105,9 @@ export class McpBackend implements Backend {
   /** Returns undefined for a result over the size limit. @throws ToolgateError after sending */
   #resultOfFailure(error: unknown, { signal }: Call): undefined {
     if (!signal.aborted && causeOf(error, ResponseTooLongError)) return undefined;
+    const isRefused = error instanceof ProtocolError && error.code === INVALID_PARAMS;
+    if (!signal.aborted && isRefused && !mayHaveWorked(error))
+      throw this.#refused("the server refused the params", error.message);
     if (signal.aborted || !mayHaveWorked(error)) throw this.#failure(error, signal);
     throw failedAfterWork(this.#options.tool, "the server did not answer the call", error);
   }
@@ -128,6 +131,12 @@ export class McpBackend implements Backend {
     const current = await this.#connection?.catch(() => undefined);
     if (current === connection) this.#connection = undefined;
     await connection.close();
+  }
+
+  #refused(what: string, words: string): ToolgateError {
+    const { tool, headers } = this.#options;
+    const secrets = Object.values(headers).flatMap(secretsOfHeader);
+    return refusedCall(tool, what, wordsIn(words), { secrets, cause: new Error(words.slice(0, 2_000)) });
   }
 
   #failure(error: unknown, signal: AbortSignal): ToolgateError {

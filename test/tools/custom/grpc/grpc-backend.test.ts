@@ -233,7 +233,6 @@ describe("gRPC backend", () => {
 
   describe("failures", () => {
     it.each([
-      ["NOT_FOUND", "TOOL_FAILED", "odd_tool: the server answered NOT_FOUND; nothing was charged"],
       ["INTERNAL", "TOOL_FAILED", "odd_tool: the server answered INTERNAL; nothing was charged"],
       [
         "UNAUTHENTICATED",
@@ -248,6 +247,23 @@ describe("gRPC backend", () => {
     ] as const)("reports %s in the gateway's own words", async (name, code, message) => {
       const failure = call(open("Perform"), { what: "refuse", code: status[name] });
       await expect(failure).rejects.toMatchObject({ code, message, cause: { details: "the reason why" } });
+    });
+
+    it.each([
+      "INVALID_ARGUMENT",
+      "NOT_FOUND",
+      "ALREADY_EXISTS",
+      "FAILED_PRECONDITION",
+      "OUT_OF_RANGE",
+    ] as const)("hands on the words of %s", async (name) => {
+      const failure = call(open("Perform"), { what: "refuse", code: status[name] });
+      const message = `odd_tool: the server answered ${name}: the reason why; nothing was charged`;
+      await expect(failure).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        status: 400,
+        message,
+        worked: true,
+      });
     });
 
     it("passes on the server's retry delay", async () => {

@@ -121,16 +121,16 @@ describe("custom gRPC and MCP tools", () => {
   });
 
   it.each([
-    ["perform", { what: "refuse", code: status.NOT_FOUND }, 500, "TOOL_FAILED"],
+    ["perform", { what: "refuse", code: status.NOT_FOUND }, 400, "TOOL_FAILED", "the reason why"],
+    ["fail", {}, 400, "TOOL_FAILED", "the reason why"],
     ["perform", { what: "busy" }, 503, "UNAVAILABLE"],
     // The server echoes the operator's secret.
     ["perform", { what: KEY }, 500, "TOOL_FAILED"],
-    ["fail", {}, 500, "TOOL_FAILED"],
-  ])("charges nothing when %s(%o) fails", async (tool, params, httpStatus, code) => {
+  ])("charges nothing when %s(%o) fails", async (tool, params, httpStatus, code, words = "") => {
     const agent = await world.agent({ balance: 1_000n });
     const answer = await world.call(agent, tool, params);
     expect(answer).toMatchObject({ status: httpStatus, body: { code } });
-    expect(answer.body.message).not.toContain("the reason why");
+    expect(answer.body.message.includes("the reason why")).toBe(words !== "");
     expect((await world.call(agent, "get_status", {})).body.result.balance_usdc).toBe("0.001000");
   });
 });

@@ -121,9 +121,7 @@ describe("results of HTTP responses", () => {
 
 describe("failing HTTP servers", () => {
   it.each([
-    [400, /refused the call \(HTTP 400\)/],
     [401, /refused the operator's credentials/],
-    [404, /refused the call \(HTTP 404\)/],
     [500, /failed \(HTTP 500\)/],
     [302, /redirects, which is not followed/],
     [307, /redirects/],
@@ -141,9 +139,34 @@ describe("failing HTTP servers", () => {
   });
 
   it.each([
+    [400, { message: "no such city" }, ": no such city"],
+    [404, { detail: "no such city" }, ": no such city"],
+    [409, { error: { message: "is taken" } }, ": is taken"],
+    [422, { detail: [{ loc: ["q"], msg: "is required" }, { msg: "b" }] }, ": is required; b"],
+    [418, "a\nteapot", ": a teapot"],
+    [400, "<html>internal</html>", ""],
+    [400, { secret_detail: "internal" }, ""],
+  ])("reports HTTP %s with %j as refused, with the server's words", async (status, body, words) => {
+    const answer = call((response) =>
+      typeof body === "string" ? response.writeHead(status).end(body) : json(response, status, body),
+    );
+    await expect(answer).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      status: 400,
+      rpc: "INVALID_ARGUMENT",
+      worked: true,
+      message: expect.stringMatching(
+        new RegExp(`: the server refused the call \\(HTTP ${status}\\)${words}; nothing was charged$`),
+      ),
+    });
+  });
+
+  it.each([
     [429, "7", 7],
     [503, "99999", 300],
-    [503, "Wed, 21 Oct 2026 07:28:00 GMT", 5],
+    [503, "soon", 5],
+    [429, "Sun, 06 Nov 1994 08:49:37 GMT", 1],
+    [503, "Fri, 31 Dec 9999 23:59:59 GMT", 300],
   ])("reports HTTP %s with Retry-After %s as UNAVAILABLE", async (status, header, retryAfterSeconds) => {
     const answer = call((response) => json(response, status, {}, { "Retry-After": header }));
     await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds });
@@ -243,6 +266,11 @@ describe("failing HTTP servers", () => {
       `{"a":"${[...token].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join("")}"}`,
       JSON.stringify({ [token]: 1 }),
     ];
+    const refused = call(
+      (response) => json(response, 400, { message: `${"x".repeat(990)} ${token}` }),
+      entry,
+    );
+    await expect(refused).rejects.toThrow(/refused the call \(HTTP 400\); nothing was charged/);
     for (const body of bodies) {
       const failure = call(
         (response) => response.setHeader("Content-Type", "application/json").end(body),

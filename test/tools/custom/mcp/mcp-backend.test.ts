@@ -87,7 +87,6 @@ describe.each(["stateful", "stateless"] as const)("tool of a %s MCP server", (ki
   });
 
   it.each([
-    ["fail", "the server reported that the call failed", "the reason why", false],
     ["throw", "the server did not answer the call", "the reason why", false],
     ["lie", "the server did not answer the call", "does not match the tool's output schema", true],
   ])("charges nothing for %s and hides the server's words", async (tool, message, cause, worked) => {
@@ -96,6 +95,15 @@ describe.each(["stateful", "stateless"] as const)("tool of a %s MCP server", (ki
       message: `odd_tool: ${message}; nothing was charged`,
       cause: { message: expect.stringContaining(cause) },
       worked,
+    });
+  });
+
+  it("hands on the words of a call that the server reports as failed", async () => {
+    await expect(call(open(server.url, "fail"))).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      status: 400,
+      message: "odd_tool: the server reported that the call failed: the reason why; nothing was charged",
+      worked: true,
     });
   });
 
