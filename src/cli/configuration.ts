@@ -1,22 +1,40 @@
 import process from "node:process";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type {
   ConfigAdmin,
   ConfigApplication,
   ConfigDecision,
   ConfigVersion,
+  LiveInstance,
+  SwitchReport,
 } from "../app/operations/config-versions.ts";
 import { ConfigError, readEnvironment } from "../config/config.ts";
 import { readDocument } from "../config/document.ts";
 import type { ConfigChange } from "../domain/operations/config-changes.ts";
 import { createLogger } from "../log.ts";
-import { reason, CommandError, outputFor, limitOption, printPage, type PageOptions } from "./command.ts";
+import {
+  duration,
+  reason,
+  CommandError,
+  outputFor,
+  limitOption,
+  printPage,
+  type PageOptions,
+} from "./command.ts";
 import { withPostgres } from "./database.ts";
 import type { ReloadReport } from "./control-socket.ts";
 
 /** Exit code of a plan with changes. */
 const CHANGES = 3;
+
+/** Exit code when a version is in force that some instances do not use. */
+const BEHIND = 4;
+
+/** Longer than an instance polls that misses a notification. */
+const WAIT = "30s";
+
+const BEHIND_HELP = `lists those that do not use it in time and exits with ${BEHIND} then`;
 
 /** `config validate | plan | apply | history | show | rollback` */
 export function addConfigCommands(program: Command): void {
@@ -55,15 +73,16 @@ function addFileCommands(config: Command): void {
 
   config
     .command("apply")
-    .description("applies a file to all instances, which switch within a second")
+    .description(`applies a file to all instances and waits for them; ${BEHIND_HELP}`)
     .argument("<file>", "JSON or YAML file")
     .option("--expect <version>", "apply only if this version is in force, as plan showed; 0: none", version)
     .option("--note <text>", "why, for the history", reason)
+    .addOption(waitOption())
     .option("--json", "print JSON")
     .action(async (file: string, options: ApplyOptions) => {
       const { text, warnings } = await validDocument(file, options.json ?? false);
       if (!options.json) process.stderr.write(warningLines(warnings));
-      printApplied(await withAdmin((admin) => admin.apply(text, decisionOf(options))), options);
+      await change((admin) => admin.apply(text, decisionOf(options)), options);
     });
 }
 
@@ -92,13 +111,16 @@ function addVersionCommands(config: Command): void {
 
   config
     .command("rollback")
-    .description("applies an earlier version again, as a new version; by default the one before")
+    .description(
+      `applies an earlier version again, as a new version; by default the one before; ${BEHIND_HELP}`,
+    )
     .argument("[version]", "its number", version)
     .option("--expect <version>", "only if this version is in force", version)
     .option("--note <text>", "why, for the history", reason)
+    .addOption(waitOption())
     .option("--json", "print JSON")
     .action(async (number: number | undefined, options: ApplyOptions) => {
-      printApplied(await withAdmin((admin) => admin.rollBack(number, decisionOf(options))), options);
+      await change((admin) => admin.rollBack(number, decisionOf(options)), options);
     });
 }
 
@@ -140,6 +162,8 @@ function reportLines({ ok, changed, need_restart, version, file_unused }: Reload
 interface ApplyOptions {
   expect?: number;
   note?: string;
+  /** ms */
+  wait: number;
   json?: boolean;
 }
 
@@ -157,11 +181,49 @@ function decisionOf({ expect: expected, note }: ApplyOptions): ConfigDecision {
   return { expected, note, actor: "" };
 }
 
-function printApplied(applied: ConfigApplication, { json = false }: ApplyOptions): void {
+function waitOption(): Option {
+  return new Option("--wait <duration>", "how long to wait for the instances; 0: not at all")
+    .argParser(duration)
+    .default(duration(WAIT), WAIT);
+}
+
+/** Makes a change, waits until the instances use it, and prints both. */
+async function change(
+  make: (admin: ConfigAdmin) => Promise<ConfigApplication>,
+  { wait, json = false }: ApplyOptions,
+): Promise<void> {
+  const { applied, report } = await withAdmin(async (admin) => {
+    const made = await make(admin);
+    return { applied: made, report: await admin.awaitSwitch(made.version, wait) };
+  });
   const { outcome, version: number, replaced, changes } = applied;
-  if (json) outputFor(json).record({ version: number, outcome, changes: changes.map(changeRecord) });
-  else if (outcome === "unchanged") process.stdout.write(`Version ${number} is in force: nothing to do.\n`);
-  else process.stdout.write(`${planLines(replaced, changes)}Version ${number} is in force.\n`);
+  const { live, behind } = report;
+  if (json) {
+    const instances = { instances: live, behind: behind.map(behindRecord) };
+    outputFor(json).record({ version: number, outcome, changes: changes.map(changeRecord), ...instances });
+  } else {
+    if (outcome === "unchanged") process.stdout.write(`Version ${number} is in force: nothing to do.\n`);
+    else process.stdout.write(`${planLines(replaced, changes)}Version ${number} is in force.\n`);
+    process.stdout.write(switchedLines(report));
+  }
+  if (behind.length > 0) process.exitCode = BEHIND;
+}
+
+function switchedLines({ live, behind }: SwitchReport): string {
+  if (live === 0) return "";
+  if (behind.length === 0) return `${live === 1 ? "The instance uses" : `All ${live} instances use`} it.\n`;
+  const lines = behind.map((one) => `- ${behindWords(one)}\n`);
+  return `${behind.length} of ${live} instances do not use it; their logs say why:\n${lines.join("")}`;
+}
+
+function behindRecord({ instance, version: used }: LiveInstance) {
+  return { instance, version: used ?? null };
+}
+
+function behindWords({ instance, version: used }: LiveInstance): string {
+  if (used === undefined)
+    return `instance ${instance} does not say what it uses: it is starting, or of an older release`;
+  return `instance ${instance} uses ${used === 0 ? "its own configuration" : `version ${used}`}`;
 }
 
 /** Reads and checks a file. An invalid one exits with 1; wrong arguments and settings exit with 2. */

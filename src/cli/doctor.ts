@@ -1,6 +1,12 @@
 import process from "node:process";
 import type { Command } from "commander";
-import { ConfigError, readEnvironment, readServeConfig, collectSecrets } from "../config/config.ts";
+import {
+  ConfigError,
+  readEnvironment,
+  readServeConfig,
+  collectSecrets,
+  type ServeConfig,
+} from "../config/config.ts";
 import { createLogger } from "../log.ts";
 import type { Findings } from "../postgres/database/start-checks.ts";
 import { outputFor } from "./command.ts";
@@ -32,6 +38,15 @@ export function addDoctorCommand(program: Command): void {
     });
 }
 
+/** How long servers may take to describe their tools, ms. */
+const DESCRIBE_MS = 10_000;
+
+async function unavailable(config: ServeConfig): Promise<string[]> {
+  const { unavailableTools } = await import("../gateway/custom-tools.ts");
+  const log = createLogger("silent", { secrets: [] });
+  return unavailableTools(config, log, AbortSignal.timeout(DESCRIBE_MS));
+}
+
 async function findProblems(): Promise<Findings & { off: readonly string[] }> {
   try {
     const [{ checkPreconditions }, { disabledFeatures }] = await Promise.all([
@@ -43,7 +58,11 @@ async function findProblems(): Promise<Findings & { off: readonly string[] }> {
       config,
       createLogger("error", { secrets: collectSecrets(config) }),
     );
-    return { ...found, off: await disabledFeatures(config) };
+    return {
+      problems: found.problems,
+      warnings: [...found.warnings, ...(await unavailable(config))],
+      off: await disabledFeatures(config),
+    };
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems, warnings: [], off: [] };
     throw error;

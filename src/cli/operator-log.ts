@@ -70,6 +70,8 @@ function loggedConfig(
     find: (version) => versions.find(version),
     list: (query) => versions.list(query),
     tiersMissed: (tiers) => versions.tiersMissed(tiers),
+    use: (version) => versions.use(version),
+    instances: () => versions.instances(),
     onChange: (listener) => versions.onChange(listener),
     get live() {
       return versions.live;

@@ -10,6 +10,7 @@ import type {
   ToolTrial,
   ConfigVersion,
   ConfigVersions,
+  SwitchReport,
 } from "../app/operations/config-versions.ts";
 import { missingFiles, resolveDocument, parseDocument } from "../config/document.ts";
 import type { ConfigDocument, ResolvedDocument } from "../config/document.ts";
@@ -27,6 +28,9 @@ import { tryTool } from "./tool-trial.ts";
 
 /** How long servers may take to describe their tools, ms. */
 const DESCRIBE_MS = 5_000;
+
+/** How often instances are asked for the version that they use, ms. */
+const SWITCH_POLL_MS = 100;
 
 /** Checks a document without calling a server or reading a file: it has to hold the files of its tools. */
 export async function checkDocument(
@@ -130,9 +134,7 @@ export class StoredConfigAdmin implements ConfigAdmin {
     const index = document.content.tools.findIndex((tool) => tool.name === name);
     const [refused] = (await this.#reach()).problems(settings, `document: tools[${index}]`);
     if (refused !== undefined) throw new ToolgateError("INVALID_REQUEST", refused);
-    const tried = await tryTool(settings, { params, signal, log: SILENT });
-    if (tried) return tried;
-    throw new ToolgateError("TOOL_FAILED", `the server of ${name} did not describe the tool`);
+    return tryTool(settings, { params, signal, log: SILENT });
   }
 
   trialDetails(text: string, tool: string): JsonObject {
@@ -150,6 +152,16 @@ export class StoredConfigAdmin implements ConfigAdmin {
     const { document } = await this.#valid(text, `version ${target}`);
     const note = decision.note ?? `rollback to version ${target}`;
     return this.#apply(document, "rollback", { ...decision, note });
+  }
+
+  async awaitSwitch(version: number, waitMs: number): Promise<SwitchReport> {
+    const until = performance.now() + waitMs;
+    for (;;) {
+      const live = await this.#deps.versions.instances();
+      const behind = live.filter((one) => one.version === undefined || one.version < version);
+      if (behind.length === 0 || performance.now() >= until) return { live: live.length, behind };
+      await sleep(SWITCH_POLL_MS);
+    }
   }
 
   async show(version: number | undefined): Promise<ConfigVersion> {

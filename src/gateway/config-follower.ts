@@ -21,7 +21,7 @@ const POLL_MS = 500;
 const RETRY_MS = 30_000;
 
 interface ConfigFollowerDeps {
-  readonly versions: Pick<ConfigVersions, "newestNumber" | "find" | "onChange" | "live">;
+  readonly versions: Pick<ConfigVersions, "newestNumber" | "find" | "onChange" | "live" | "use">;
   readonly opener: Pick<ToolOpener, "open">;
   readonly config: Pick<ServeConfig, "environment" | "CONFIG_POLL_MS">;
   readonly metrics: Metrics;
@@ -46,6 +46,8 @@ export class ConfigFollower {
   #retryAt = Number.POSITIVE_INFINITY;
   /** What the log says of it. */
   #unusable: object | undefined;
+  /** Unavailable tools of the last scrape. */
+  #reported: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
   #stopListening: () => void = () => {};
 
@@ -57,6 +59,7 @@ export class ConfigFollower {
     this.#newest = version;
     this.catalogue = new Catalogue(tools.tools, version);
     this.#report();
+    deps.metrics.onScrape(() => this.#reportTools());
   }
 
   /** @throws ConfigError when this instance cannot use the version */
@@ -131,8 +134,8 @@ export class ConfigFollower {
     } catch (error) {
       if (error instanceof ConfigError) this.#keepVersion(error);
       else {
-        this.#newest = this.catalogue.current.version;
-        log.warn({ err: error }, "the configuration in force is unknown; will retry");
+        if (this.#newest > this.catalogue.current.version) this.#retryAt = performance.now();
+        log.warn({ err: error }, "the configuration in force is not in use here; will retry");
       }
     }
     this.#report();
@@ -171,8 +174,18 @@ export class ConfigFollower {
     });
   }
 
+  /** Tools that a version no longer has are reported as fine. */
+  #reportTools(): void {
+    const unavailable = this.catalogue.tools.filter((tool) => tool.unavailableReason !== undefined);
+    const names = new Set(unavailable.map(({ name }) => name));
+    for (const name of new Set([...this.#reported, ...names]))
+      this.#deps.metrics.set("toolgate_tool_unavailable", names.has(name) ? 1 : 0, { tool: name });
+    this.#reported = names;
+  }
+
   #report(): void {
     const { version, newest } = this.state;
+    this.#deps.versions.use(version);
     this.#deps.metrics.set("toolgate_config_version", version);
     this.#deps.metrics.set("toolgate_config_behind", newest - version);
   }

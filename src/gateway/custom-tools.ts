@@ -1,4 +1,4 @@
-import { ConfigError, type ServeConfig } from "../config/config.ts";
+import type { ServeConfig } from "../config/config.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { inSpan, type Span } from "../domain/core/span.ts";
@@ -29,10 +29,7 @@ export function sharedBackends(metrics: Metrics): OpenBackend {
   };
 }
 
-/**
- * Opens the configured tools; loads only the protocol libraries they use.
- * @throws ConfigError with every problem that is found without calling a server
- */
+/** Opens the configured tools; loads only the protocol libraries they use. Those with problems say why. */
 export async function openCustomTools(
   { tools }: Pick<ServeConfig, "tools">,
   log: Log,
@@ -40,11 +37,45 @@ export async function openCustomTools(
 ): Promise<OpenCustomTools> {
   if (tools.length === 0) return { tools: [], described: Promise.resolve(), close: async () => {} };
   const opened = await open(tools, log, backend);
-  if (opened.problems.length > 0) {
-    await opened.close();
-    throw new ConfigError(opened.problems);
-  }
+  for (const problem of opened.problems)
+    log.error({ problem }, "custom tool has a problem and is unavailable");
   return { tools: opened.tools, described: opened.askServers(), close: () => opened.close() };
+}
+
+/** Opens one tool and asks its server once. @throws Error of its settings or its server; then it is closed */
+export async function openCustomTool(
+  settings: CustomToolSettings,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Pick<OpenCustomTools, "close"> & { readonly tool: Tool }> {
+  const opened = await open([settings], log);
+  const [tool] = opened.tools;
+  try {
+    if (!tool) throw new Error("a tool was opened without a result");
+    if (tool.status !== "active") await tool.describe(signal);
+    return { tool, close: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** Returns the tools that cannot be sold now, each with the reason for the operator; asks every server. */
+export async function unavailableTools(
+  { tools }: Pick<ServeConfig, "tools">,
+  log: Log,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const reasons = tools.map(async (settings, index) => {
+    try {
+      await (await openCustomTool(settings, log, signal)).close();
+      return [];
+    } catch (error) {
+      const { unavailableBecause } = await import("../tools/custom/unavailable.ts");
+      return [`tools[${index}]: ${settings.name} is unavailable: ${unavailableBecause(error).details}`];
+    }
+  });
+  return (await Promise.all(reasons)).flat();
 }
 
 /** Returns the problems that prevent the configured tools from opening; calls no server. */
@@ -85,6 +116,7 @@ function measuredBackend(
   const { kind: protocol } = target;
   return {
     describe: (signal) => backend.describe(signal),
+    forget: () => backend.forget?.(),
     ...(backend.check && { check: (params) => backend.check?.(params) }),
     async call(params, call) {
       const from = performance.now();

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import type { ToolTrial } from "../app/operations/config-versions.ts";
 import { chargeOf } from "../domain/calls/receipt.ts";
 import type { Caller } from "../domain/accounts/caller.ts";
+import { ToolgateError } from "../domain/core/errors.ts";
 import type { JsonObject } from "../domain/core/json.ts";
 import type { Log } from "../domain/core/log.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import type { Tool } from "../domain/tools/tool.ts";
 import type { CustomToolSettings } from "../tools/custom/settings.ts";
-import { openCustomTools } from "./custom-tools.ts";
+import { openCustomTool } from "./custom-tools.ts";
 
 /** How long a server may take to describe the tool, ms. */
 const DESCRIBE_MS = 30_000;
@@ -30,20 +30,21 @@ const NO_CALLER: Caller = {
 
 /**
  * Calls a custom tool on its real server as a caller without an account would. Nothing is charged or stored.
- * @returns undefined when its server did not describe it; the log says why
- * @throws ConfigError for invalid settings; ToolgateError of the call
+ * @throws ToolgateError of the call; TOOL_FAILED with the reason when the tool is unavailable
  */
 export async function tryTool(
   settings: CustomToolSettings,
   { params, signal, log }: { params: JsonObject; signal: AbortSignal; log: Log },
-): Promise<ToolTrial | undefined> {
-  const opened = await openCustomTools({ tools: [settings] }, log);
-  try {
-    const overdue = AbortSignal.any([signal, AbortSignal.timeout(DESCRIBE_MS)]);
-    await Promise.race([opened.described, once(overdue, "abort")]);
+): Promise<ToolTrial> {
+  const overdue = AbortSignal.any([signal, AbortSignal.timeout(DESCRIBE_MS)]);
+  const opened = await openCustomTool(settings, log, overdue).catch(async (error: unknown) => {
     signal.throwIfAborted();
-    const [tool] = opened.tools;
-    return tool?.status === "active" ? await trial(tool, params, signal) : undefined;
+    const { unavailableBecause } = await import("../tools/custom/unavailable.ts");
+    const { details } = unavailableBecause(error);
+    throw new ToolgateError("TOOL_FAILED", `${settings.name} is unavailable: ${details}`, { cause: error });
+  });
+  try {
+    return await trial(opened.tool, params, signal);
   } finally {
     await opened.close();
   }

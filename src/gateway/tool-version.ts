@@ -109,7 +109,7 @@ export class ToolOpener {
 
   /**
    * @param replaced the version in force; its models become withdrawn where this one lacks them
-   * @throws ConfigError with every problem that is found without calling a server
+   * @throws MissingPackagesError without the packages of the model servers
    */
   async open(
     {
@@ -123,7 +123,11 @@ export class ToolOpener {
     const { balance, sandbox, log } = this.#deps;
     const custom: OpenCustomTools = await openCustomTools({ tools }, log, this.#backend);
     const wait = replaced && SWITCH_WAIT_MS;
-    const inference = upstreams.length === 0 ? undefined : await this.#models.open(upstreams, wait);
+    const opening = upstreams.length === 0 ? undefined : this.#models.open(upstreams, wait);
+    const inference = await opening?.catch(async (error: unknown) => {
+      await custom.close();
+      throw error;
+    });
     if (wait !== undefined) await Promise.race([custom.described, sleep(wait)]);
     if (replaced) this.#withdrawnModels.update(replaced.inference?.models ?? [], inference?.models ?? []);
     const withdrawnModels = this.#withdrawnModels;

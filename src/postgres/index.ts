@@ -181,7 +181,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
       sandboxRuns,
-      configVersions: new PostgresConfigVersions(pool, notifications),
+      configVersions: new PostgresConfigVersions(pool, notifications, sessionLock),
       unpaidWork: new PostgresUnpaidWork({ pool, clock, notifications, log }),
       sealingKeys,
       signingKeys,

@@ -51,6 +51,22 @@ export function toolFlows(world: ConsoleWorld): void {
     expect(await world.postgres.ledger.balance(agent.accountId)).toBe(1_000_000n);
   });
 
+  test("says why a tool is not available", async () => {
+    const { page } = await world.signedInBrowser((await world.agent()).wallet);
+    await page.route(/GetCapabilities/, async (route) => {
+      const response = await route.fetch();
+      const { tools, ...rest } = await response.json();
+      const tool = tools.find(({ name }: { name: string }) => name === "gpu_provision");
+      tool.unavailableReason = "its server did not describe it";
+      await route.fulfill({ response, json: { ...rest, tools } });
+    });
+    await page.goto("tools");
+    await page.getByRole("row", { name: /gpu_provision.*Not available/ }).waitFor();
+    await page.getByRole("link", { name: "gpu_provision" }).click();
+    const reason = page.getByText("It cannot be called: its server did not describe it.");
+    await expect.poll(() => reason.count(), POLL).toBe(1);
+  });
+
   test("shows strangers the public catalogue and nothing else, only if the operator wants it", async () => {
     const { page } = await world.browserFor();
     const paths = new Set<string>();

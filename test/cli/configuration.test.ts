@@ -1,6 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { restartPort } from "../support/ports.ts";
 import { openDatabase } from "../support/postgres.ts";
 import { documentFolder, openapi, operation, startThirdParty } from "../tools/custom/http/third-party.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { unavailableTools } from "../../src/gateway/custom-tools.ts";
+import { createLogger } from "../../src/log.ts";
+import { startLyingServer } from "../tools/custom/mcp/servers.ts";
 import { runToolgateHere } from "./toolgate.ts";
 
 const folder = documentFolder();
@@ -102,6 +107,47 @@ describe("toolgate config", () => {
       expect((await tried("note", "--params", "[]")).code).toBe(2);
     } finally {
       await party.close();
+    }
+  });
+
+  it("says on one line why a tool cannot be tried", async () => {
+    const lying = await startLyingServer(() => {}, {
+      name: "odd",
+      inputSchema: { type: "object", required: 5 },
+    });
+    try {
+      const tool = { name: "odd", price: { flat_microusd: 70 }, allow_hosts: ["127.0.0.1"] };
+      const tried = async (mcp: object) => {
+        const file = folder.write("odd.json", { tools: [{ ...tool, mcp }] });
+        return runToolgateHere({}, ["tools", "try", "odd", "--file", file]);
+      };
+      const [problem, ...rest] = [
+        await tried({ url: lying.url, tool: "odd" }),
+        await tried({ url: lying.url, tool: "b" }),
+        await tried({ url: `http://127.0.0.1:${await restartPort()}/mcp`, tool: "odd" }),
+      ];
+      expect(problem).toEqual({
+        ...{ code: 1, stdout: "", rows: [] },
+        stderr: expect.stringMatching(
+          /^TOOL_FAILED: odd is unavailable: the schema .*required must be array\n$/,
+        ),
+      });
+      expect(rest.map(({ stderr }) => stderr)).toEqual([
+        expect.stringMatching(/^TOOL_FAILED: odd is unavailable: the server http\S+ has no tool b\n$/),
+        expect.stringMatching(/^TOOL_FAILED: odd is unavailable: .*ECONNREFUSED[^\n]*\n$/),
+      ]);
+      const config = readConfig({
+        TOOLGATE_CONFIG: folder.write("odd.json", {
+          tools: [{ ...tool, mcp: { url: lying.url, tool: "odd" } }],
+        }),
+      });
+      expect(
+        await unavailableTools(config, createLogger("silent", { secrets: [] }), AbortSignal.timeout(30_000)),
+      ).toEqual([
+        expect.stringMatching(/^tools\[0\]: odd is unavailable: the schema of its parameters cannot be used/),
+      ]);
+    } finally {
+      lying.close();
     }
   });
 

@@ -62,6 +62,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   ToolgatePoolExhausted: gauge("toolgate_database_waiting", 3, 0),
   ToolgateEventLoopSlow: gauge('nodejs_eventloop_lag_p99_seconds{job="toolgate"}', 0.4, 0.02),
   ToolgateJobsFailing: counter('toolgate_keeper_failures_total{work="watch"}'),
+  ToolgateConfigBehind: gauge("toolgate_config_behind", 1, 0),
+  ToolgateToolUnavailable: gauge('toolgate_tool_unavailable{tool="note"}', 1, 0),
   ToolgateSandboxFailing: gauge('toolgate_ready{check="sandbox"}', 0, 1),
   ToolgateModelsFailing: ratio(
     'toolgate_model_requests_total{upstream="a",outcome="failed"}',

@@ -21,7 +21,7 @@ const versionOf = (version: number): ConfigVersion => ({
 
 /** A follower of stored versions, what decides whether it can use them, and what it logs as errors. */
 async function openFollower() {
-  const stored: { newest: number; problem?: string | undefined; logged: unknown[] } = {
+  const stored: { newest: number; shown?: number; problem?: string | undefined; logged: unknown[] } = {
     newest: 0,
     logged: [],
   };
@@ -33,6 +33,7 @@ async function openFollower() {
     newestNumber: async () => stored.newest,
     find: async (version: number) => versionOf(version),
     onChange: () => () => {},
+    use: (version: number) => void (stored.shown = version),
     live: true,
   };
   const open = async () => {

@@ -4,9 +4,18 @@ import type { ServerResponse } from "node:http";
 import type { NewConfigVersion } from "../../src/app/operations/config-versions.ts";
 import { parseDocument } from "../../src/config/document.ts";
 import type { Gateway } from "../../src/gateway.ts";
+import { StoredConfigAdmin } from "../../src/gateway/config-admin.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
 import { query } from "../support/database-server.ts";
 import { memoOf, request, startWorld, xPayment, type Agent } from "../support/world.ts";
-import { json, openapi, operation, startThirdParty } from "../tools/custom/http/third-party.ts";
+import { startLyingServer } from "../tools/custom/mcp/servers.ts";
+import {
+  documentFolder,
+  json,
+  openapi,
+  operation,
+  startThirdParty,
+} from "../tools/custom/http/third-party.ts";
 import { closing } from "../support/postgres.ts";
 
 /** So rarely that the switches of these tests are made by notifications. */
@@ -24,6 +33,7 @@ const party = closing(await startThirdParty());
 const world = closing(await startWorld(NO_POLL));
 const another = await world.startAnother();
 const agent = await world.agent({ balance: 10_000_000n });
+const admin = new StoredConfigAdmin({ versions: world.postgres.configVersions, environment: () => ({}) });
 
 /** A document with a tool `note` at this price; its OpenAPI document is stored with it. */
 function documentOf(microUsd: number, entry: object = {}): string {
@@ -78,6 +88,9 @@ async function callNote(gateway: Gateway): Promise<number> {
 }
 
 const NOTE = { method: "POST", body: JSON.stringify({ tool: "note", params: {} }) };
+
+const started = (response: Awaited<ReturnType<typeof request>>) =>
+  Number(response.body.receipt.debited_usdc_microusd);
 
 /** Runs while no change of the configuration is notified. */
 async function withoutNotifications(run: () => Promise<void>): Promise<void> {
@@ -153,6 +166,59 @@ describe("a change of the configuration in force", () => {
     await switchTo(documentOf(300));
   });
 
+  it("is made although a tool cannot be described, which alone is unavailable and says why", async () => {
+    const lying = await startLyingServer(() => {}, {
+      name: "odd",
+      inputSchema: { type: "object", properties: 5 },
+    });
+    try {
+      const odd = {
+        name: "odd",
+        price: { flat_microusd: 10 },
+        allow_hosts: ["127.0.0.1"],
+        mcp: { url: lying.url, tool: "odd" },
+      };
+      const both = (price: number) => {
+        const { tools, ...rest } = JSON.parse(documentOf(price));
+        return JSON.stringify({ ...rest, tools: [...tools, odd] });
+      };
+      const listed = async () => (await world.get(undefined, "/mcp/capabilities")).body.tools.at(-1);
+      await switchTo(both(100));
+      const reason = expect.stringMatching(/^its server describes it in a way .*schema is invalid/);
+      await expect.poll(listed, OFTEN).toMatchObject({ name: "odd", unavailable_reason: reason });
+      // The server is known by now, and its description is shared with the next version.
+      const version = await switchTo(both(200));
+      expect(await admin.awaitSwitch(version, 5_000)).toEqual({ live: 2, behind: [] });
+      for (const gateway of [world.gateway, another])
+        expect(started(await request(gateway, agent, "/v1/mcp/tools/call", NOTE))).toBe(200);
+      expect(await listed()).toMatchObject({ status: "coming_soon", unavailable_reason: reason });
+      const refused = await world.call(agent, "odd", {});
+      expect([refused.status, refused.body.message]).toEqual([
+        404,
+        expect.stringContaining("cannot be called: its server describes it in a way that cannot be used"),
+      ]);
+    } finally {
+      lying.close();
+    }
+  });
+
+  it("is waited for by config apply, which lists the instances that cannot use it", async () => {
+    const before = await switchTo(documentOf(100));
+    using folder = documentFolder();
+    const run = (document: string) =>
+      runToolgateHere({ DATABASE_URL: world.database.servingUrl }, [
+        ...["config", "apply", folder.write("d.json", document), "--wait", "2s", "--json"],
+      ]);
+    const instance = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    const good = await run(documentOf(200));
+    expect([good.code, good.rows[0]]).toEqual([0, expect.objectContaining({ instances: 2, behind: [] })]);
+    const unusable = documentOf(300, { headers_env: { "X-Key": "TOOL_NEVER_SET" } });
+    const bad = await run(unusable);
+    const behind = { instance, version: before + 1 };
+    expect([bad.code, bad.rows[0]]).toEqual([4, expect.objectContaining({ behind: [behind, behind] })]);
+    await switchTo(documentOf(100));
+  });
+
   it("stores nothing for the document in force", async () => {
     const version = await switchTo(documentOf(77));
     expect(await apply(documentOf(77))).toBe(version);
@@ -196,9 +262,6 @@ describe("a notification", () => {
 });
 
 describe("a switch", () => {
-  const started = (response: Awaited<ReturnType<typeof request>>) =>
-    Number(response.body.receipt.debited_usdc_microusd);
-
   it("reaches an instance by its poll when the notification is lost", async () => {
     const before = await switchTo(documentOf(100));
     const polling = await world.startAnother({ CONFIG_POLL_MS: String(POLL_MS) });

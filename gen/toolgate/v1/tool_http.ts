@@ -17,6 +17,7 @@ export type ToolJson = {
   input_schema?: JsonObject | undefined;
   price?: PriceJson | undefined;
   metered: boolean;
+  unavailable_reason?: string | undefined;
 };
 
 export function toolToJson(message: Tool): ToolJson {
@@ -28,6 +29,7 @@ export function toolToJson(message: Tool): ToolJson {
     input_schema: message.inputSchema,
     price: message.price === undefined ? undefined : priceToJson(message.price),
     metered: message.metered,
+    unavailable_reason: message.unavailableReason,
   };
 }
 

@@ -30,8 +30,11 @@ export class CatalogueVersion {
         `tool: there is no tool ${JSON.stringify(name.slice(0, 128))}; there are ${names.join(", ")}`,
       );
     }
-    if (tool.status !== "active")
-      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is listed but cannot be called yet`);
+    if (tool.status !== "active") {
+      const { unavailableReason: reason } = tool;
+      const why = reason === undefined ? " yet" : `: ${reason}`;
+      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${name} is listed but cannot be called${why}`);
+    }
     return tool;
   }
 
@@ -111,13 +114,17 @@ export function describedForModels({
 }
 
 /** Name, billing and price of a version never change. */
-function hasChanged({ status, description, inputSchema }: Tool, listed: ListedTool | undefined): boolean {
+function hasChanged(tool: Tool, listed: ListedTool | undefined): boolean {
   return (
-    listed?.status !== status || listed.description !== description || listed.inputSchema !== inputSchema
+    listed?.status !== tool.status ||
+    listed.unavailableReason !== tool.unavailableReason ||
+    listed.description !== tool.description ||
+    listed.inputSchema !== tool.inputSchema
   );
 }
 
 function listing(tool: Tool): ListedTool {
-  const { name, status, billable, description, inputSchema, fixedPrice, metered = false } = tool;
-  return { name, status, billable, description, inputSchema, fixedPrice, metered };
+  const { name, status, unavailableReason, billable, description, inputSchema, fixedPrice } = tool;
+  const { metered = false } = tool;
+  return { name, status, unavailableReason, billable, description, inputSchema, fixedPrice, metered };
 }

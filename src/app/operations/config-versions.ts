@@ -37,6 +37,13 @@ export interface AppliedConfig {
   readonly version: number;
 }
 
+/** A process that serves now. */
+export interface LiveInstance {
+  readonly instance: string;
+  /** Version that it uses, 0 for its own; undefined: it does not say. */
+  readonly version: number | undefined;
+}
+
 /** Versions of the configuration, append-only. */
 export interface ConfigVersions {
   /** The version in force; undefined before the first. */
@@ -53,6 +60,9 @@ export interface ConfigVersions {
    * @throws ToolgateError INVALID_REQUEST when an account has a tier that the document lacks
    */
   apply(version: NewConfigVersion): Promise<AppliedConfig>;
+  /** Shows other processes which version this one uses. */
+  use(version: number): void;
+  instances(): Promise<readonly LiveInstance[]>;
   /** Calls the listener when another version may be in force, until the returned function is called. */
   onChange(listener: () => void): () => void;
   /** Whether {@link onChange} reports every change at once; otherwise it has to be polled. */
@@ -111,6 +121,12 @@ export interface ConfigDecision {
   readonly expected: number | undefined;
 }
 
+export interface SwitchReport {
+  /** Number of processes that serve. */
+  readonly live: number;
+  readonly behind: readonly LiveInstance[];
+}
+
 export interface ConfigApplication extends AppliedConfig {
   /** Changes from the version that was in force, `replaced`. */
   readonly changes: readonly ConfigChange[];
@@ -143,6 +159,8 @@ export interface ConfigAdmin {
    * @throws ToolgateError NOT_FOUND, and as {@link apply}
    */
   rollBack(version: number | undefined, decision: ConfigDecision): Promise<ConfigApplication>;
+  /** Waits until all instances use a version or a later one. @returns those that do not by then */
+  awaitSwitch(version: number, waitMs: number): Promise<SwitchReport>;
   /** @param version undefined: the one in force. @throws ToolgateError NOT_FOUND */
   show(version: number | undefined): Promise<ConfigVersion>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */

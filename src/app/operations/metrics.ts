@@ -84,6 +84,10 @@ export const METRICS = {
   toolgate_config_behind: gauge(
     "versions between it and the one in force; not 0: this instance cannot use that one",
   ),
+  toolgate_tool_unavailable: gauge(
+    "1 for a custom tool that cannot be sold: its server does not describe it, or its settings are wrong",
+    "tool",
+  ),
   toolgate_spans_exported_total: counter("spans that the collector of traces accepted"),
   toolgate_spans_lost_total: counter("spans lost: the queue was full, or the export failed", "reason"),
   toolgate_foreign_names_total: counter(

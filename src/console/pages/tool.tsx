@@ -39,7 +39,7 @@ export function ToolPage() {
 }
 
 function ToolDetails({ tool, model }: { tool: Tool; model: string | undefined }) {
-  const { name, description, inputSchema, status } = tool;
+  const { name, description, inputSchema, status, unavailableReason } = tool;
   const signedIn = useOptionalSignedIn();
   // Strangers load the page from where agents call.
   const baseUrl = signedIn?.installation.baseUrl ?? location.origin;
@@ -53,6 +53,9 @@ function ToolDetails({ tool, model }: { tool: Tool; model: string | undefined })
       lead={description}
       actions={isActive && <PlaygroundLink tool={name} texts={typed.texts} />}
     >
+      {unavailableReason !== undefined && (
+        <Card title="Not available">It cannot be called: {unavailableReason}.</Card>
+      )}
       {terms !== undefined && terms !== "" && <Card title="Model">{terms}</Card>}
       {isActive && (
         <Columns>

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Tool>[] = [
     ),
   },
   { head: "Price", cell: (tool) => (tool.status === ToolStatus.ACTIVE ? priceLabel(tool) : "—") },
-  { head: "Status", cell: ({ status }) => <ToolState status={status} /> },
+  { head: "Status", cell: (tool) => <ToolState {...tool} /> },
   { head: "Description", cell: ({ description }) => description },
 ];
 
@@ -42,10 +42,11 @@ export function ToolsPage() {
   );
 }
 
-export function ToolState({ status }: Pick<Tool, "status">) {
-  return status === ToolStatus.ACTIVE ? (
-    <Status kind="ok">Active</Status>
-  ) : (
+function ToolState({ status, unavailableReason }: Pick<Tool, "status" | "unavailableReason">) {
+  if (status === ToolStatus.ACTIVE) return <Status kind="ok">Active</Status>;
+  return unavailableReason === undefined ? (
     <Status kind="off">Coming soon</Status>
+  ) : (
+    <Status kind="bad">Not available</Status>
   );
 }

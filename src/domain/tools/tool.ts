@@ -23,6 +23,8 @@ export const SMALL_PARAMS_BYTES = 64 * 1024;
 export interface Tool {
   readonly name: string;
   readonly status: "active" | "coming_soon";
+  /** Why it is unavailable, for callers; undefined: it is not, or it was never offered. */
+  readonly unavailableReason?: string | undefined;
   readonly billable: boolean;
   readonly description: string;
   /** Required scope; undefined: any valid key. */
@@ -55,7 +57,14 @@ export interface OpenAiForm {
 
 export type ListedTool = Pick<
   Tool,
-  "name" | "status" | "billable" | "description" | "inputSchema" | "fixedPrice" | "metered"
+  | "name"
+  | "status"
+  | "unavailableReason"
+  | "billable"
+  | "description"
+  | "inputSchema"
+  | "fixedPrice"
+  | "metered"
 >;
 
 export interface PreparedCall {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Interval } from "../database/interval.ts";
 import { clientFor } from "../database/server.ts";
+import { sessionName } from "./session-name.ts";
 import type { Parts } from "../database/parts.ts";
 import { Retention } from "./retention.ts";
 
@@ -78,6 +79,8 @@ export class SessionLock {
   readonly #options: SessionLockOptions;
   #stopping: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
+  #session: ReturnType<typeof clientFor> | undefined;
+  #configVersion: number | undefined;
 
   constructor(options: SessionLockOptions) {
     this.#options = options;
@@ -93,6 +96,17 @@ export class SessionLock {
     this.#stopping?.abort();
     await this.#running;
     this.#stopping = undefined;
+  }
+
+  /** Shows other processes which version of the configuration this one uses. */
+  show(configVersion: number): void {
+    this.#configVersion = configVersion;
+    this.#name().catch(() => {}); // A new session shows it.
+  }
+
+  async #name(): Promise<void> {
+    const name = sessionName(this.#options.instanceId, this.#configVersion);
+    await this.#session?.query("select set_config('application_name', $1, false)", [name]);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -111,7 +125,7 @@ export class SessionLock {
     const { url, instanceId } = this.#options;
     // No query timeout: it would end the session after a stall.
     const client = clientFor(url, {
-      application_name: "toolgate session",
+      application_name: sessionName(instanceId, undefined),
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -123,9 +137,12 @@ export class SessionLock {
     try {
       await client.connect();
       await client.query("select pg_advisory_lock_shared(hashtextextended($1::uuid::text, 0))", [instanceId]);
+      this.#session = client;
+      await this.#name();
       await ended;
       throw new Error("Connection terminated");
     } finally {
+      this.#session = undefined;
       client.end().catch(() => {});
     }
   }

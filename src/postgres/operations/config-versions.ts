@@ -2,6 +2,7 @@ import type { Pool } from "pg";
 import type {
   AppliedConfig,
   ConfigSource,
+  LiveInstance,
   ConfigVersion,
   ConfigVersions,
   NewConfigVersion,
@@ -13,6 +14,8 @@ import { cursorAfter, readCursor } from "../database/pages.ts";
 import { isForeignKeyViolation } from "../database/database-errors.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";
+import type { SessionLock } from "../ledger/leases.ts";
+import { instanceOf, SESSION } from "../ledger/session-name.ts";
 
 interface VersionRow {
   version: number;
@@ -31,10 +34,12 @@ const COLUMNS = `version, document, encode(checksum, 'hex') as checksum, source,
 export class PostgresConfigVersions implements ConfigVersions {
   readonly #pool: Pool;
   readonly #notifications: Pick<Notifications, "live">;
+  readonly #session: Pick<SessionLock, "show">;
   readonly #listeners = new Set<() => void>();
 
-  constructor(pool: Pool, notifications: Notifications) {
+  constructor(pool: Pool, notifications: Notifications, session: Pick<SessionLock, "show">) {
     this.#pool = pool;
+    this.#session = session;
     this.#notifications = notifications;
     const onMessage = () => this.#notify();
     notifications.subscribe({ channel: "toolgate_config", onMessage, onGap: onMessage });
@@ -107,6 +112,20 @@ export class PostgresConfigVersions implements ConfigVersions {
     });
     if (!row) throw new Error("config_apply returned no row");
     return row;
+  }
+
+  use(version: number): void {
+    this.#session.show(version);
+  }
+
+  async instances(): Promise<readonly LiveInstance[]> {
+    const rows = await this.#query<{ name: string }>(
+      "config-instances",
+      `select application_name as name from pg_stat_activity
+       where datname = current_database() and starts_with(application_name, $1) order by 1`,
+      [SESSION],
+    );
+    return rows.map(({ name }) => instanceOf(name));
   }
 
   onChange(listener: () => void): () => void {

@@ -47,6 +47,10 @@ function leaseOf(shared: Shared, backend: Backend, release: () => Promise<void>)
       return shared.description !== undefined;
     },
     describe: async (signal) => (shared.description ??= await backend.describe(signal)),
+    forget: () => {
+      shared.description = undefined;
+      backend.forget?.();
+    },
     check: (params) => backend.check?.(params),
     call: (params, options) => backend.call(params, options),
     close: release,

@@ -37,6 +37,8 @@ export interface Backend {
   readonly described?: boolean;
   /** Describes the operation; queries the server if needed. @throws Error with a message for the operator */
   describe(signal: AbortSignal): Promise<BackendDescription>;
+  /** Forgets the description, which cannot be used: the next {@link describe} asks the server again. */
+  forget?(): void;
   /** Checks what the schema cannot express, before a quote. @throws ToolgateError INVALID_REQUEST */
   check?(params: JsonObject): void;
   /** Calls the operation; retries only what certainly did not arrive. @throws ToolgateError (failure.ts) */

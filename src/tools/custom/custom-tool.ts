@@ -4,7 +4,7 @@ import type { Scope } from "../../domain/accounts/scope.ts";
 import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
 import { ToolgateError, invalidField, fieldPath } from "../../domain/core/errors.ts";
 import { LoopTimer } from "../../loop-time.ts";
-import type { Backend, BackendAnswer } from "./backend.ts";
+import type { Backend, BackendAnswer, BackendDescription } from "./backend.ts";
 import { callFailed, unavailable, failedAfterWork } from "./failure.ts";
 import { secretsOfHeader } from "./headers.ts";
 import { ParameterCheck } from "./parameter-check.ts";
@@ -20,6 +20,12 @@ import {
 import { quotedDescription, withShortTexts } from "./seller-words.ts";
 import type { CustomToolSettings } from "./settings.ts";
 import { omitted } from "./omitted.ts";
+import {
+  NOT_DESCRIBED,
+  unavailableBecause,
+  UnusableDescriptionError,
+  UnusableSettingError,
+} from "./unavailable.ts";
 
 /** Bytes of JSON. All schemas share one listing. */
 const MAX_SCHEMA_BYTES = 128 * 1024;
@@ -33,6 +39,11 @@ interface Described {
   readonly check: ParameterCheck;
 }
 
+interface Parts {
+  readonly meter?: Meter | undefined;
+  readonly fault?: UnusableSettingError | undefined;
+}
+
 /** A custom tool. Unavailable until its backend has described itself. */
 export class CustomTool implements Tool {
   readonly #settings: CustomToolSettings;
@@ -41,12 +52,16 @@ export class CustomTool implements Tool {
   readonly #meter: Meter | undefined;
   readonly #secrets: readonly string[];
   #described: Described | undefined;
+  readonly #fault: UnusableSettingError | undefined;
+  #unavailable = NOT_DESCRIBED;
 
-  constructor(settings: CustomToolSettings, backend: Backend, price: Price, meter?: Meter) {
+  /** @param fault of the settings, which makes the tool unavailable */
+  constructor(settings: CustomToolSettings, backend: Backend, price: Price, { meter, fault }: Parts = {}) {
     this.#settings = settings;
     this.#backend = backend;
     this.#price = price;
     this.#meter = meter;
+    this.#fault = fault;
     this.#secrets = Object.values(settings.headers).flatMap(secretsOfHeader);
   }
 
@@ -55,6 +70,9 @@ export class CustomTool implements Tool {
   }
   get status(): Tool["status"] {
     return this.#described ? "active" : "coming_soon";
+  }
+  get unavailableReason(): string | undefined {
+    return this.#described ? undefined : this.#unavailable.reason;
   }
   get billable(): boolean {
     return this.#price.billable;
@@ -80,23 +98,46 @@ export class CustomTool implements Tool {
 
   /** Describes the tool and makes it available. @throws Error with a message for the operator */
   async describe(signal: AbortSignal): Promise<void> {
-    const described = await this.#backend.describe(signal);
+    try {
+      const described = await this.#backend.describe(signal);
+      const usable = this.#usable(described);
+      if (this.#fault) throw this.#fault;
+      this.#described = usable;
+    } catch (error) {
+      if (error instanceof UnusableDescriptionError) this.#backend.forget?.();
+      this.#unavailable = unavailableBecause(this.#fault ?? error);
+      throw error;
+    }
+  }
+
+  /** @throws UnusableDescriptionError; UnusableSettingError where the description shows it */
+  #usable(described: BackendDescription): Described {
     const { description, inputSchema } = described;
-    this.#meter?.describe(described);
+    try {
+      this.#meter?.describe(described);
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      throw new UnusableSettingError("meter.field", problem.replace(/^meter\.field: /, ""));
+    }
     if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES)
-      throw new Error(`the schema of its parameters is longer than ${MAX_SCHEMA_BYTES} bytes`);
+      throw new UnusableDescriptionError(
+        `the schema of its parameters is longer than ${MAX_SCHEMA_BYTES} bytes`,
+      );
     const quoted = description === undefined ? this.name : quotedDescription(description);
     const own = this.#settings.description?.toWellFormed() ?? quoted;
     const words = this.#meter ? `${own}\n${this.#meter.description}` : own;
     const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
-    if (problem !== undefined) throw new Error(problem);
-    const check = new ParameterCheck(inputSchema);
-    this.#described = { description: words, inputSchema: withShortTexts(check.schema), check };
+    if (problem !== undefined) throw new UnusableDescriptionError(problem);
+    const check = checkOf(inputSchema);
+    return { description: words, inputSchema: withShortTexts(check.schema), check };
   }
 
   prepare(params: JsonObject): PreparedCall {
     if (!this.#described)
-      throw new ToolgateError("TOOL_UNAVAILABLE", `tool: ${this.name} is listed but cannot be called yet`);
+      throw new ToolgateError(
+        "TOOL_UNAVAILABLE",
+        `tool: ${this.name} is listed but cannot be called: ${this.#unavailable.reason}`,
+      );
     requireBounded(params, this.#settings.maxResponseBytes);
     this.#described.check.check(params);
     this.#backend.check?.(params);
@@ -139,6 +180,15 @@ export class CustomTool implements Tool {
       );
     if (error instanceof ToolgateError) return error;
     return callFailed(this.name, "the server returned no usable answer", error);
+  }
+}
+
+function checkOf(inputSchema: JsonObject): ParameterCheck {
+  try {
+    return new ParameterCheck(inputSchema);
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw new UnusableDescriptionError(`the schema of its parameters cannot be used: ${problem}`, { cause });
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Backend } from "./backend.ts";
 import { withFields, type Log } from "../../domain/core/log.ts";
-import { FREE, priceFrom, type Price } from "./price.ts";
+import { priceFrom, unusablePrice, type Price } from "./price.ts";
 import { CustomTool } from "./custom-tool.ts";
 import { Meter } from "./meter.ts";
+import { UnusableSettingError } from "./unavailable.ts";
 import { isUrl, type CustomToolSettings, type Target } from "./settings.ts";
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -21,7 +22,10 @@ export interface OpenTools {
   close(): Promise<void>;
 }
 
-/** Opens the custom tools. Reports every problem that can be found without contacting a server. */
+/**
+ * Opens the custom tools. Reports every problem that can be found without contacting a server; a tool with
+ * one is unavailable and says why.
+ */
 export async function openTools(
   settingsList: readonly CustomToolSettings[],
   makeBackend: MakeBackend,
@@ -30,29 +34,44 @@ export async function openTools(
   const closing = new AbortController();
   const problems: string[] = [];
   const backends: Backend[] = [];
-  const open = async (settings: CustomToolSettings, index: number): Promise<CustomTool[]> => {
-    const at = `tools[${index}]`;
-    const price = await orProblem<Price>(`${at}.price.expression`, problems, () => priceFrom(settings.price));
+  const open = async (settings: CustomToolSettings, index: number): Promise<CustomTool> => {
+    const report = (setting: string, error: unknown) => {
+      const fault = error instanceof UnusableSettingError ? error : faultOf(setting, error);
+      problems.push(
+        [`tools[${index}]`, fault.setting].filter((part) => part !== "").join(".") + `: ${fault.message}`,
+      );
+      return fault;
+    };
+    const faults: UnusableSettingError[] = [];
+    const made = async <Value>(setting: string, make: () => Promise<Value>): Promise<Value | undefined> => {
+      try {
+        return await make();
+      } catch (error) {
+        faults.push(report(setting, error));
+        return undefined;
+      }
+    };
     const { meter: section, name } = settings;
+    const price = await made<Price>("price.expression", () => priceFrom(settings.price));
     const meter =
       section &&
-      (await orProblem<Meter>(`${at}.meter.expression`, problems, () =>
-        Meter.open(section, withFields(log, { tool: name })),
-      ));
-    const backend = await orProblem<Backend>(at, problems, () => makeBackend(settings));
+      (await made<Meter>("meter.expression", () => Meter.open(section, withFields(log, { tool: name }))));
+    const backend = await made<Backend>("", () => makeBackend(settings));
     if (backend) backends.push(backend);
-    if (!backend) return [];
-    // The placeholder price is never used, as a problem prevents the start; it allows other problems to be
-    // reported too.
-    const tool = new CustomTool(settings, backend, price ?? FREE, meter);
+    const [fault] = faults;
+    const tool = new CustomTool(settings, backend ?? NO_BACKEND, price ?? unusablePrice(settings.price), {
+      meter,
+      fault,
+    });
     const file = fileOf(settings.target);
-    if (file === undefined && backend.described !== true) return [tool];
-    await orProblem(file === undefined ? at : `${at}.${file}`, problems, () =>
-      tool.describe(AbortSignal.timeout(FILE_MS)),
-    );
-    return [tool];
+    // Other problems than those above are found too.
+    if (backend && (file !== undefined || backend.described === true))
+      await tool.describe(AbortSignal.timeout(FILE_MS)).catch((error: unknown) => {
+        if (error !== fault) report(file ?? "", error);
+      });
+    return tool;
   };
-  const tools = (await Promise.all(settingsList.map(open))).flat();
+  const tools = await Promise.all(settingsList.map(open));
   const asking: Promise<void>[] = [];
   return {
     tools,
@@ -77,18 +96,16 @@ function fileOf({ kind, section }: Target): string | undefined {
   return undefined;
 }
 
-async function orProblem<Value>(
-  path: string,
-  problems: string[],
-  attempt: () => Promise<Value>,
-): Promise<Value | undefined> {
-  try {
-    return await attempt();
-  } catch (error) {
-    problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-    return undefined;
-  }
+function faultOf(setting: string, error: unknown): UnusableSettingError {
+  return new UnusableSettingError(setting, error instanceof Error ? error.message : String(error));
 }
+
+/** Of a tool whose settings do not say how to reach its server. */
+const NO_BACKEND: Backend = {
+  describe: () => Promise.reject(new Error("its settings cannot be used")),
+  call: () => Promise.reject(new Error("its settings cannot be used")),
+  close: async () => {},
+};
 
 /** Doubles up to the maximum. */
 const INITIAL_BACKOFF_MS = 1_000;

@@ -12,6 +12,14 @@ export interface Price {
 
 export const FREE: Price = { billable: false, fixed: undefined, of: () => 0n };
 
+/** Returns the price of a tool that cannot be called, since its expression cannot be used. */
+export function unusablePrice(section: PriceSection): Price {
+  const of = () => {
+    throw new Error("the price has no usable expression");
+  };
+  return { billable: !("free" in section), fixed: undefined, of };
+}
+
 /** Creates a price; imports CEL only for expressions. @throws Error with a message for the operator */
 export async function priceFrom(section: PriceSection): Promise<Price> {
   if ("free" in section) return FREE;

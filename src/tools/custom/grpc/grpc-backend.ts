@@ -42,6 +42,10 @@ export class GrpcBackend implements Backend {
     };
   }
 
+  forget(): void {
+    this.#method = undefined;
+  }
+
   /** Rejects what the schema cannot express, such as timestamps out of range. */
   check(params: JsonObject): void {
     if (this.#method) encode(this.#method, params);

@@ -43,6 +43,10 @@ export class McpBackend implements Backend {
     return { description, inputSchema };
   }
 
+  forget(): void {
+    this.#tool = undefined;
+  }
+
   async call(params: JsonObject, { signal, idempotencyKey, span }: BackendCall): Promise<BackendAnswer> {
     const { maxResponseBytes } = this.#options;
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };

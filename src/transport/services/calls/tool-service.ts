@@ -125,10 +125,11 @@ function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: Paymen
 }
 
 function toolMessage(tool: ListedTool): ToolMessage {
-  const { name, status, billable, inputSchema, fixedPrice, metered = false } = tool;
+  const { name, status, unavailableReason, billable, inputSchema, fixedPrice, metered = false } = tool;
   return create(ToolSchema, {
     name,
     status: status === "active" ? ToolStatus.ACTIVE : ToolStatus.COMING_SOON,
+    ...(unavailableReason !== undefined && { unavailableReason }),
     billable,
     metered,
     description: describedForModels(tool),

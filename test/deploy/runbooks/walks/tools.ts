@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
+import { parseDocument } from "../../../../src/config/document.ts";
 import { Cluster } from "../../../sandbox/kubernetes/cluster.ts";
 import { openDatabaseLink } from "../../../support/database-link.ts";
 import { startModelServer } from "../../../support/model-server.ts";
@@ -32,6 +33,14 @@ async function sellModel(stage: Stage, accounts: number) {
   return { server, link, close };
 }
 
+/** Makes a configuration with these tools the one in force. */
+async function applyTools({ postgres }: Stage["scene"], ...tools: object[]): Promise<void> {
+  const document = JSON.stringify({ tools });
+  const { tiers } = parseDocument(document, "document").content;
+  const version = { document, tiers, source: "apply", actor: "an operator" } as const;
+  await postgres.configVersions.apply({ ...version, note: undefined, expected: undefined });
+}
+
 let sale: Awaited<ReturnType<typeof sellModel>>;
 let cluster: Cluster;
 
@@ -58,6 +67,26 @@ export const TOOL_WALKS: readonly Walk[] = [
     },
     remedy: () => sale.link.mend(),
     after: () => sale.close(),
+  },
+  {
+    title: "an operator applies a version that names a variable which is not set",
+    alerts: { ToolgateConfigBehind: /TOOL_NEVER_SET is not set/ },
+    async cause({ scene }) {
+      const tool = { name: "note", price: { flat_microusd: 1 }, headers_env: { "X-Key": "TOOL_NEVER_SET" } };
+      await applyTools(scene, { ...tool, mcp: { url: "https://tools.example/mcp", tool: "note" } });
+    },
+    remedy: ({ scene }) => applyTools(scene),
+  },
+  {
+    title: "the server of a custom tool is down",
+    alerts: {
+      ToolgateToolUnavailable: /toolgate_tool_unavailable\{tool="note"\} 1[^]*could not be described/,
+    },
+    async cause({ scene }) {
+      const mcp = { url: "http://127.0.0.1:1/mcp", tool: "note" };
+      await applyTools(scene, { name: "note", price: { flat_microusd: 1 }, network: "any", mcp });
+    },
+    remedy: ({ scene }) => applyTools(scene),
   },
   {
     title: "the sandbox loses its rights",
