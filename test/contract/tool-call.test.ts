@@ -369,7 +369,7 @@ describe("limits of an API key", () => {
       spent_usdc_microusd: Number(2n * PRICE),
       remaining_usdc_microusd: 0,
       price_usdc_microusd: Number(PRICE),
-      resets_at: expect.stringMatching(/T00:00:00Z$/),
+      resets_at: expect.stringMatching(/T00:00:00\.000Z$/),
     });
     const params = { name: PAID.tool, arguments: PAID.params };
     const overMcp = await world.post(agent, "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params });

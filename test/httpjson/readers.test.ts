@@ -1,5 +1,8 @@
+import { create } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { JsonFieldError } from "#httpjson/runtime/index.ts";
+import { timestampToMilliseconds } from "#httpjson/runtime/time-json.ts";
 import { kindsFromJson, kindsToJson } from "./gen/own/kinds_http.ts";
 import { bookFromJson } from "./gen/own/library_http.ts";
 
@@ -110,6 +113,21 @@ describe("timestamps", () => {
     expect(written("2026-01-31T12:00:00.000000001Z")).toBe("2026-01-31T12:00:00.000000001Z");
     expect(written("1969-12-31T23:59:59.999Z")).toBe("1969-12-31T23:59:59.999Z");
     expect(written("0001-01-01T00:00:00Z")).toBe("0001-01-01T00:00:00Z");
+  });
+
+  it("sort as texts when they are written in milliseconds", () => {
+    const digits = (nanos: number) =>
+      timestampToMilliseconds(create(TimestampSchema, { seconds: 45n, nanos }));
+    const texts = [0, 1, 999_999, 1_000_000, 120_000_000, 999_999_999].map(digits);
+    expect(texts.map((text) => text.slice(17))).toEqual([
+      "45.000Z",
+      "45.000Z",
+      "45.000Z",
+      "45.001Z",
+      "45.120Z",
+      "45.999Z",
+    ]);
+    expect(texts).toEqual(texts.toSorted());
   });
 
   it.each([

@@ -23,6 +23,7 @@ interface Entry {
 
 /** An in-memory ledger for tests of the transports, without real accounting. */
 export class MemoryLedger implements Ledger {
+  now = () => new Date();
   readonly balances = new Map<string, MicroUsd>();
   readonly entries: Entry[] = [];
 
@@ -79,7 +80,7 @@ export class MemoryLedger implements Ledger {
     if (!entry || entry.run.status !== "active") return { kind: "lost" };
     const { call, run } = entry;
     run.status = end.outcome;
-    run.endedAt = new Date();
+    run.endedAt = this.now();
     if (end.outcome !== "completed") {
       this.balances.set(call.accountId, (await this.balance(call.accountId)) + call.price);
       run.error = end.error;

@@ -22,7 +22,7 @@ export function codecOf(f: OutputFile, field: DescField, options: PluginOptions)
     return messageCodec(f, field, field.message, options);
   }
   if (field.enum !== undefined) {
-    return typeCodec(f, field.enum);
+    return typeCodec(f, field.enum, options);
   }
   const codec = scalarCodec(f, field.scalar, options);
   return "longAsString" in field && field.longAsString ? longAsString(codec) : codec;
@@ -39,7 +39,7 @@ function longAsString({ type, writer, reader }: Codec): Codec {
 
 function messageCodec(f: OutputFile, field: DescField, message: DescMessage, options: PluginOptions): Codec {
   if (!isWrapperDesc(message)) {
-    return typeCodec(f, message);
+    return typeCodec(f, message, options);
   }
   const value = scalarCodec(f, message.fields[0].scalar, options);
   if (field.fieldKind === "message" && field.oneof === undefined) {
@@ -61,7 +61,11 @@ function messageCodec(f: OutputFile, field: DescField, message: DescMessage, opt
 }
 
 /** The codec of a message or enum: the runtime's for well-known types, else the generated one. */
-export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
+export function typeCodec(
+  f: OutputFile,
+  desc: DescMessage | DescEnum,
+  { timestamps }: Pick<PluginOptions, "timestamps">,
+): Codec {
   const known = (type: Printable, name: string, reader: string, module = "well-known"): Codec => ({
     type,
     writer: runtime(f, name, module),
@@ -69,7 +73,9 @@ export function typeCodec(f: OutputFile, desc: DescMessage | DescEnum): Codec {
   });
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":
-      return known("string", "timestampToJson", "readTimestamp", "time-json");
+      return timestamps === "milliseconds"
+        ? known("string", "timestampToMilliseconds", "readTimestamp", "time-json")
+        : known("string", "timestampToJson", "readTimestamp", "time-json");
     case "google.protobuf.Duration":
       return known("string", "durationToJson", "readDuration", "time-json");
     case "google.protobuf.FieldMask":

@@ -54,7 +54,7 @@ function emitRoute(
   emitQuery(f, binding.query, annotations, options);
   f.print("      unknownQuery: ", f.string(options.unknownQuery), ",");
   f.print("      body: ", f.string(bodyName), ",");
-  f.print("      read: ", typeCodec(f, method.input).reader, ",");
+  f.print("      read: ", typeCodec(f, method.input, options).reader, ",");
   f.print("      write: ", responseWriter(f, binding, options), ",");
   f.print("    },");
 }
@@ -147,7 +147,7 @@ function pathLiteral(f: OutputFile, path: FieldPath, options: PluginOptions): Pr
 
 function responseWriter(f: OutputFile, { method, responseBody }: Binding, options: PluginOptions): Printable {
   if (responseBody === undefined) {
-    return typeCodec(f, method.output).writer ?? runtime(f, "asIs", "well-known");
+    return typeCodec(f, method.output, options).writer ?? runtime(f, "asIs", "well-known");
   }
   const type = wireType(f, responseBody, options);
   const [value, unset] = responseValue(f, responseBody);

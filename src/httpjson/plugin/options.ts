@@ -6,6 +6,8 @@ export interface PluginOptions {
   readonly emitDefault: boolean;
   /** Whether 64-bit integers are written as numbers within ±(2^53-1); `string` is ProtoJSON. */
   readonly int64: "number" | "string";
+  /** Fraction digits of times: as few of 0, 3, 6 or 9 as needed, which is ProtoJSON, or always 3. */
+  readonly timestamps: "shortest" | "milliseconds";
   /** Whether a query parameter without a field is an error. */
   readonly unknownQuery: "deny" | "ignore";
   /** Where the reference pages find the catalogue of errors; empty if nowhere. */
@@ -16,6 +18,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   field_names: ["proto", "json"],
   emit_default: ["true", "false"],
   int64: ["number", "string"],
+  timestamps: ["shortest", "milliseconds"],
   unknown_query: ["deny", "ignore"],
 };
 
@@ -35,6 +38,7 @@ export function parseOptions(raw: readonly { key: string; value: string }[]): Pl
     fieldNames: given.get("field_names") === "proto" ? "proto" : "json",
     emitDefault: given.get("emit_default") === "true",
     int64: given.get("int64") === "number" ? "number" : "string",
+    timestamps: given.get("timestamps") === "milliseconds" ? "milliseconds" : "shortest",
     unknownQuery: given.get("unknown_query") === "ignore" ? "ignore" : "deny",
     errorsPage: given.get("errors_page") ?? "",
   };

@@ -11,13 +11,26 @@ const longestDuration = 315_576_000_000n;
 let latest = { seconds: 0n, text: "1970-01-01T00:00:00" };
 
 /** Writes RFC 3339 in UTC with 0, 3, 6 or 9 digits. @throws RangeError outside the years 1 to 9999 */
-export function timestampToJson({ seconds, nanos }: Timestamp): string {
+export function timestampToJson(timestamp: Timestamp): string {
+  return `${secondToJson(timestamp)}${fraction(timestamp.nanos)}Z`;
+}
+
+/**
+ * Writes RFC 3339 in UTC with 3 digits, so that texts sort as times do; finer ones are cut.
+ *
+ * @throws RangeError outside the years 1 to 9999
+ */
+export function timestampToMilliseconds(timestamp: Timestamp): string {
+  return `${secondToJson(timestamp)}.${padded(Math.floor(timestamp.nanos / 1_000_000), 3)}Z`;
+}
+
+function secondToJson({ seconds, nanos }: Timestamp): string {
   if (seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999) {
     throw new RangeError(`timestamp out of range: ${seconds} seconds, ${nanos} nanos`);
   }
   if (seconds !== latest.seconds)
     latest = { seconds, text: new Date(Number(seconds) * 1000).toISOString().slice(0, 19) };
-  return `${latest.text}${fraction(nanos)}Z`;
+  return latest.text;
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/;

@@ -1,5 +1,8 @@
 import { SOLANA } from "../../domain/payments/payment-id.ts";
 
+/** A time in JSON as answers write it: the texts sort as the times do. */
+const jsonTime = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
 /** Runs of request $1 with ids from $2 to $3: ids begin with their time. */
 export const RUNS_OF_REQUEST = `
   select id from run
@@ -111,7 +114,7 @@ export const EVENTS = `
     from account where id = any ($4)
     union all
     select 2, created_at, 'key created', 'key', id, null, null, account_id, null,
-      json_build_object('prefix', prefix, 'name', name, 'expires_at', expires_at)
+      json_build_object('prefix', prefix, 'name', name, 'expires_at', ${jsonTime("expires_at")})
     from api_key where id = any ($5)
     union all
     select 2, revoked_at, 'key revoked', 'key', id, null, null, account_id, null, '{}'::json
@@ -127,7 +130,7 @@ export const EVENTS = `
     union all
     select 4, least(block_time + interval '999 ms', created_at), 'payment on the chain', null, null, network,
       reference, account_id, amount,
-      json_build_object('payer', payer, 'slot', slot, 'block_time', block_time)
+      json_build_object('payer', payer, 'slot', slot, 'block_time', ${jsonTime("block_time")})
     from payments
     union all
     select 5, created_at, 'payment verified', null, null, network, reference, account_id, amount,

@@ -45,7 +45,7 @@ const EXPIRING = /* sql */ `
   select event_add(key.account_id, 'key.expiring', jsonb_build_object(
     'account_id', 'acct_' || encode(uuid_send(key.account_id), 'hex'),
     'key_id', 'key_' || encode(uuid_send(key.id), 'hex'), 'name', key.name,
-    'expires_at', to_char(key.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+    'expires_at', to_char(key.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
     key.id || ' ' || extract(epoch from key.expires_at) || ' ' || days)
   from (
     select distinct account_id from webhook_endpoint

@@ -24,6 +24,7 @@ import type { Operation, Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
 import { asPlatformAbort, connectError, refusalOf, UNKNOWN_METHOD } from "./connect-error.ts";
+import { withMilliseconds } from "./json-times.ts";
 import { ENVELOPE_BYTES, requirePlainMessage, wholeBody } from "./plain-message.ts";
 import { replaceUnreadable, unreadable } from "./unreadable-message.ts";
 
@@ -131,9 +132,10 @@ export function connectHandler({
       });
       // No service ended it: the message was unreadable.
       pipeline.time.end(record);
-      const answer = await replaceUnreadable(answered, record, () =>
+      const readable = await replaceUnreadable(answered, record, () =>
         connectError(pipeline.failure(unreadable(handler), requestId, record)),
       );
+      const answer = await withMilliseconds(readable, method.output);
       const refusal = refusalOf(handler, answer);
       if (refusal) return fail(refusal.error, refusal.headers);
       response.setHeader("x-request-id", requestId);

@@ -48,12 +48,12 @@ function connectAnswer(answer: UniversalServerResponse, error: ConnectError): Un
   return { ...answer, status: codeToHttpStatus(error.code), header, body: oneChunk(body) };
 }
 
-async function bytesOf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
+export async function bytesOf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-async function* oneChunk(body: Uint8Array): AsyncIterable<Uint8Array> {
+export async function* oneChunk(body: Uint8Array): AsyncIterable<Uint8Array> {
   yield body;
 }

@@ -131,6 +131,26 @@ describe("the Connect handler", () => {
     }
   });
 
+  it("writes times with three digits, and no text of a tool anew", async () => {
+    const { authorization } = gateway.key({ balance: 20_000n });
+    const message = "2026-01-31T12:00:45Z";
+    const free = await post(callTool, JSON.stringify({ tool: "echo", params: { message } }), {
+      authorization,
+    });
+    expect(await free.json()).toMatchObject({ result: { echo: message } });
+    for (const [now, text] of [
+      ["2026-01-31T12:00:45Z", "2026-01-31T12:00:45.000Z"],
+      ["2026-01-31T12:00:45.120Z", "2026-01-31T12:00:45.120Z"],
+    ] as const) {
+      gateway.ledger.now = () => new Date(now);
+      const paid = await post(callTool, JSON.stringify({ tool: "paid", params: {} }), { authorization });
+      const body = await paid.text();
+      expect(Number(paid.headers.get("content-length") ?? body.length)).toBe(body.length);
+      expect(JSON.parse(body)).toMatchObject({ result: { done: true }, receipt: { createdAt: text } });
+    }
+    gateway.ledger.now = () => new Date();
+  });
+
   it("serves methods without side effects by GET", async () => {
     const answer = await fetch(
       `${gateway.baseUrl}/toolgate.v1.HealthService/GetHealth?connect=v1&encoding=json&message=%7B%7D`,

@@ -30,7 +30,7 @@ begin
         'limit_usdc_microusd', item.amount,
         'spent_usdc_microusd', item.spent,
         'warn_percent', item.warn_percent,
-        'resets_at', to_char(item.ends, 'YYYY-MM-DD"T00:00:00Z"'))));
+        'resets_at', to_char(item.ends, 'YYYY-MM-DD"T00:00:00.000Z"'))));
   end loop;
 end
 $$;
