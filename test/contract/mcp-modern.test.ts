@@ -366,13 +366,19 @@ describe("MCP progress", () => {
     expect(last).toMatchObject({ id: 7, error: { code: 500, data: { code: "TOOL_FAILED" } } });
   });
 
-  it.each([[1.5], [null], [{}], [true], [2 ** 53]])("is not sent for the token %j", async (token) => {
+  it.each([[1.5], [{}], [true], [2 ** 53]])("is not sent for the token %j", async (token) => {
     const { response } = await watched("stepwise", token);
     const body = JSON.parse(await text(response));
     expect(body.error).toMatchObject({
       code: -32602,
       message: expect.stringContaining("params._meta.progressToken"),
     });
+  });
+
+  it("is not asked for by the token null", async () => {
+    const { response } = await watched("stepwise", null);
+    expect(response.headers["content-type"]).toBe("application/json");
+    expect(JSON.parse(await text(response)).result.structuredContent).toEqual({ done: true });
   });
 
   it("ends with the caller, whose disconnect cancels the call", async () => {

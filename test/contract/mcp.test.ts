@@ -34,6 +34,13 @@ function expectResult(answer: Answer, result: unknown): void {
   expect(answer.status).toBe(200);
 }
 
+function expectRpcResultError({ body }: Answer, says: RegExp): void {
+  expect(body.result).toEqual({
+    content: [{ type: "text", text: expect.stringMatching(says) }],
+    isError: true,
+  });
+}
+
 function expectRpcError(answer: Answer, code: number, message: RegExp): void {
   expect(answer.body).toEqual({
     jsonrpc: "2.0",
@@ -181,9 +188,42 @@ describe("MCP: 200", () => {
       ["no name", { arguments: {} }],
       ["a name that is no string", { name: 1 }],
       ["arguments that are a list", { name: "echo", arguments: [] }],
-      ["arguments that are null", { name: "echo", arguments: null }],
     ])("rejects %s as invalid params", async (_, params) => {
       expectRpcError(await rpc(poor, "tools/call", params), -32602, /^params\./);
+    });
+
+    it("takes null for what is left out, and the same key for the same call", async () => {
+      const nothing = { arguments: null, _meta: null };
+      expect((await rpc(poor, "tools/call", { name: "get_status", ...nothing })).body.result.isError).toBe(
+        false,
+      );
+      expect((await rpc(poor, "ping", null)).body.result).toEqual({});
+      expect((await rpc(poor, "tools/list", { cursor: null, _meta: null })).body.result.tools).not.toEqual(
+        [],
+      );
+      const agent = await world.agent({ balance: 5_000n });
+      const call = (args: object, meta: object = {}) =>
+        rpc(agent, "tools/call", {
+          name: PAID.tool,
+          arguments: { ...PAID.params, ...args },
+          _meta: { "toolgate/idempotency_key": "once", ...meta },
+        });
+      const first = await call({});
+      const none = { progressToken: null, "toolgate/payment_proof": null, "x402/payment": null };
+      expect((await call({ dtype: null, batch_size: null }, none)).body).toEqual(first.body);
+      const { body } = await world.call(
+        agent,
+        PAID.tool,
+        { ...PAID.params, dtype: null },
+        {
+          body: { idempotency_key: "once", payment_proof: null },
+        },
+      );
+      expect(body.receipt).toEqual(first.body.result._meta["toolgate/receipt"]);
+      expectRpcResultError(
+        await callRpc(poor, "echo", { message: null }),
+        /params\.message: must be a string/,
+      );
     });
 
     it("replays the stored result for a repeated Idempotency-Key, charged once", async () => {
@@ -233,10 +273,10 @@ async function mcpText(body: string): Promise<Answer> {
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** The plain error body merged with a JSON-RPC error of no request. */
-function expectUnreadable(answer: Answer, code: number, says: RegExp): void {
+/** The plain error body merged with a JSON-RPC error, of no request unless its id can be read. */
+function expectUnreadable(answer: Answer, code: number, says: RegExp, sent: unknown = null): void {
   const { jsonrpc, id, error, ...plain } = answer.body;
-  expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: null });
+  expect({ jsonrpc, id }).toEqual({ jsonrpc: "2.0", id: sent });
   expectError({ ...answer, body: plain }, 400, "INVALID_REQUEST", says);
   expect(error).toEqual({ code, message: plain.message, data: plain });
 }
@@ -261,7 +301,7 @@ describe("MCP: 400", () => {
   ])("rejects %s as an invalid request", async (_, body) => {
     const answer = await mcp(poor, body);
     expect(answer.status).toBe(400);
-    expectUnreadable(answer, -32600, /JSON-RPC/);
+    expectUnreadable(answer, -32600, /JSON-RPC/, "id" in body && body.id === 1 ? 1 : null);
   });
 
   it.each(["null", "1", '"ping"'])("rejects %s as an invalid request", async (body) => {
@@ -276,9 +316,9 @@ describe("MCP: 400", () => {
     },
   );
 
-  it("rejects params that are null and asks to omit them", async () => {
-    const answer = await mcpText('{"jsonrpc":"2.0","id":1,"method":"ping","params":null}');
-    expectUnreadable(answer, -32600, /: params must be an object; omit it when there are none$/);
+  it("rejects params that are a text and asks to omit them, with the id of the request", async () => {
+    const answer = await mcpText('{"jsonrpc":"2.0","id":"a","method":"ping","params":"p"}');
+    expectUnreadable(answer, -32600, /: params must be an object; omit it when there are none$/, "a");
   });
 
   it.each(["2025-11-2", "2024-01-01", "2027-01-01", "2025-11-25, 2025-11-25"])(

@@ -45,14 +45,20 @@ const REASONS: readonly Reason[] = [
     },
   },
   {
-    why: "what is no request has no identifier to answer to",
+    why: "an identifier that can be read is answered to: a client waits for it",
     paragraph:
-      "JSON-RPC 2.0 section 5: id MUST be Null where there was an error in detecting it, e.g. Invalid " +
-      "Request",
+      "JSON-RPC 2.0 section 5: id MUST be that of the request, and Null only where it cannot be detected",
     answers: {
-      "JSON-RPC 1.0": "400 id=null error=-32600",
-      "a string as params": "400 id=null error=-32600",
-      "an array as params": "400 id=null error=-32600",
+      "no method": "400 id=1 error=-32600",
+      "a number as method": "400 id=1 error=-32600",
+    },
+  },
+  {
+    why: "null is absent in the arguments of a call as in every other member",
+    paragraph: "docs/reference/errors.md, How JSON is read",
+    answers: {
+      "tools/call with null as arguments":
+        "200 id=1 result={content:[{text:string,type:string}],isError:true}",
     },
   },
   {

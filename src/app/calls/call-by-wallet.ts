@@ -8,7 +8,13 @@ import type { Proof } from "../../domain/payments/proof.ts";
 import type { WalletAccounts } from "../accounts/accounts.ts";
 import { paymentRefused } from "../payments/payment-methods.ts";
 import { buyCall, type CallBuyer, type PreparedToolCall } from "./buy-call.ts";
-import { callTool, idempotencyKeyOf, type CallToolDeps, type ToolCall } from "./call-tool.ts";
+import {
+  callTool,
+  idempotencyKeyOf,
+  type CallToolDeps,
+  type ToolCall,
+  withPresentParams,
+} from "./call-tool.ts";
 import type { ToolCallResult } from "./run-and-capture.ts";
 import { PaymentRequiredError } from "./call-errors.ts";
 
@@ -43,8 +49,9 @@ export async function callByWallet(
   if (record) record.tool = tool.name;
   if (caller) return callFromBalance(deps, call, { ...context, caller });
   if (!tool.billable) throw freeTool(tool.name);
-  const prepared = tool.prepare(call.params);
-  const callFingerprint = fingerprint(tool.name, call.params);
+  const { params } = withPresentParams(tool, call);
+  const prepared = tool.prepare(params);
+  const callFingerprint = fingerprint(tool.name, params);
   const proof = deps.payments.parse(call);
   if (!proof) {
     const { price } = prepared;

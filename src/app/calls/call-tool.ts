@@ -1,3 +1,4 @@
+import { openAiWithoutNulls, withoutNulls } from "../../domain/calls/absent.ts";
 import { fingerprint, type CallContext } from "../../domain/calls/call-context.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
@@ -42,15 +43,21 @@ export function callTool(
   const tool = catalogue.resolve(call.tool);
   if (record) record.tool = tool.name;
   requireToolAccess(tool, context.caller);
-  const prepared = prepare(tool, call);
+  const present = withPresentParams(tool, call);
+  const prepared = prepare(tool, present);
   const known = { tool, prepared, receivedAt, configVersion: catalogue.version };
   const called =
     tool.billable || call.idempotencyKey !== undefined
-      ? callOnce(deps, call, known, context)
+      ? callOnce(deps, present, known, context)
       : callFreely(tool, prepared, context);
   if (!(called instanceof Promise)) return called;
   catalogue.startCall();
   return called.finally(() => catalogue.endCall());
+}
+
+/** Returns the call without params that are null: absent. The OpenAI form is forwarded as it came. */
+export function withPresentParams(tool: Tool, call: ToolCall): ToolCall {
+  return call.form === undefined ? { ...call, params: withoutNulls(call.params, tool.inputSchema) } : call;
 }
 
 /** @throws ToolgateError INVALID_REQUEST */
@@ -96,7 +103,10 @@ async function callOnce(
   const idempotencyKey = idempotencyKeyOf(call, proof);
   const identified = proof && (await deps.payments.identify(proof));
   const quote = identified && (await deps.quotes.find(identified.quoteId));
-  const callFingerprint = fingerprint(tool.name, form === undefined ? params : { [form]: params });
+  const callFingerprint = fingerprint(
+    tool.name,
+    form === undefined ? params : { [form]: openAiWithoutNulls(params) },
+  );
   const identifiedCall = {
     tool,
     prepared,

@@ -1,4 +1,5 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
+import { withoutNulls } from "../../domain/calls/absent.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolCall } from "./call-tool.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -32,7 +33,7 @@ export async function priceCall(
 ): Promise<CallPrice> {
   const tool = catalogue.resolve(call.tool);
   requireToolAccess(tool, caller);
-  const { price } = tool.prepare(call.params);
+  const { price } = tool.prepare(withoutNulls(call.params, tool.inputSchema));
   requirePriceWithinLimit(tool.name, caller, price);
   const counted = { keyId: caller.keyId, tool: tool.name, price };
   const [balance, refusal] = await Promise.all([

@@ -11,8 +11,9 @@ const MAX_TRANSACTION_BYTES = 1232;
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** Null, as some clients write it, is absent. */
 function member(members: Members, name: string): unknown {
-  return Object.hasOwn(members, name) ? members[name] : undefined;
+  return Object.hasOwn(members, name) ? (members[name] ?? undefined) : undefined;
 }
 
 /** @throws ToolgateError INVALID_PAYMENT 400 unless it is absent or a non-empty string */
@@ -24,12 +25,10 @@ export function textMember(members: Members, name: string, path: string): string
   return value;
 }
 
-/**
- * @throws ToolgateError INVALID_PAYMENT 400 unless it is absent, null (as some clients write it) or an object
- */
+/** @throws ToolgateError INVALID_PAYMENT 400 unless it is absent or an object */
 function objectMember(members: Members, name: string, path: string): Members | undefined {
   const value = member(members, name);
-  if (value === undefined || value === null) return undefined;
+  if (value === undefined) return undefined;
   if (!isJsonObject(value)) throw malformedProof(`${path}${name} must be an object`);
   return value;
 }
@@ -165,7 +164,8 @@ export const X_PAYMENT_FORMATS = { transfer: TRANSFER_FORMAT, gasless: `gasless 
  * @throws ToolgateError INVALID_PAYMENT 400 naming the problem
  */
 export function parseXPayment(header: string): Members {
-  return decodeObject(X_PAYMENT, header, ["base64", "base64url"]);
+  const members = decodeObject(X_PAYMENT, header, ["base64", "base64url"]);
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
 /**

@@ -55,10 +55,13 @@ export class JsonRpcError extends Error {
 /** A body that is neither JSON-RPC nor a tool call: INVALID_REQUEST with a JSON-RPC error code. */
 export class UnreadableMessageError extends ToolgateError {
   readonly rpcCode: number;
+  /** Of a message that has a valid one (JSON-RPC 2.0 section 5). */
+  readonly id: RequestId | null;
 
-  constructor(rpcCode: number, message: string) {
+  constructor(rpcCode: number, message: string, id: RequestId | null = null) {
     super("INVALID_REQUEST", message);
     this.rpcCode = rpcCode;
+    this.id = id;
   }
 }
 
@@ -73,25 +76,30 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** Path of a message that is no part of a batch. */
+const ALONE = "body";
+
 /** Reads a message, by hand for speed. @returns undefined: a response. @throws UnreadableMessageError */
-export function readMessage(body: unknown, path = "body"): Message | undefined {
+export function readMessage(body: unknown, path = ALONE): Message | undefined {
   if (!isJsonObject(body)) throw invalidMessage(path, "must be an object");
-  if (body["jsonrpc"] !== "2.0") throw invalidMessage(path, 'jsonrpc must be "2.0"');
-  const { id, method, params } = body;
+  const { id, method } = body;
+  if (body["jsonrpc"] !== "2.0") throw invalidMessage(path, 'jsonrpc must be "2.0"', id);
   if (typeof method !== "string") {
     if (isResponse(body)) return undefined;
-    throw invalidMessage(path, "method must be a string");
+    throw invalidMessage(path, "method must be a string", id);
   }
   if (id !== undefined && !isRequestId(id))
     throw invalidMessage(path, "id must be a string or a number up to 2^53 - 1");
+  const params = body["params"] ?? undefined;
   if (params !== undefined && !isJsonObject(params))
-    throw invalidMessage(path, "params must be an object; omit it when there are none");
+    throw invalidMessage(path, "params must be an object; omit it when there are none", id);
   return { id, method, params };
 }
 
-function invalidMessage(path: string, problem: string): UnreadableMessageError {
+function invalidMessage(path: string, problem: string, id?: JsonValue): UnreadableMessageError {
   const message = `${path}: is not a JSON-RPC 2.0 request: ${problem}`;
-  return new UnreadableMessageError(RPC_ERROR.invalidRequest, message);
+  const readable = path === ALONE && id !== undefined && isRequestId(id) ? id : null;
+  return new UnreadableMessageError(RPC_ERROR.invalidRequest, message, readable);
 }
 
 /** The id must survive a round trip: a client could not match another id to its paid call. */

@@ -96,7 +96,8 @@ export class McpHandler implements JsonHandler {
 
   #unreadable(error: unknown, http: JsonExchange): HttpResponse {
     if (!(error instanceof UnreadableMessageError)) throw error;
-    return mergeRpcError(this.#deps.routes.errorResponse(http, error), null, error.rpcCode, error.message);
+    const { id, rpcCode, message } = error;
+    return mergeRpcError(this.#deps.routes.errorResponse(http, error), id, rpcCode, message);
   }
 
   /** Handles a single message. @throws UnreadableMessageError when it is not JSON-RPC */

@@ -117,7 +117,7 @@ function discover(): Result {
 
 /** MCP tools/list: the tools this key may call, in catalogue order, on one page. */
 function listTools({ tools }: Catalogue, caller: Caller | undefined, params: JsonObject | undefined): Result {
-  if (params?.["cursor"] !== undefined)
+  if ((params?.["cursor"] ?? undefined) !== undefined)
     throw invalidParams("params.cursor", "there is only one page; omit it");
   return { tools: tools.filter((tool) => isCallable(tool, caller)).map(listed) };
 }

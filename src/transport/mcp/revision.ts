@@ -30,7 +30,7 @@ export interface Result {
 export function eraOf(message: Message | undefined, version: string | undefined): Era {
   if (version !== undefined && MODERN_REVISIONS.includes(version)) return "modern";
   const meta = message?.params?.["_meta"];
-  return isJsonObject(meta) && meta[META_VERSION] !== undefined ? "modern" : "legacy";
+  return isJsonObject(meta) && (meta[META_VERSION] ?? undefined) !== undefined ? "modern" : "legacy";
 }
 
 /** Checks the revision of a legacy request (Transports). @throws JsonRpcError -32022 with HTTP 400 */

@@ -35,7 +35,10 @@ const META_KEY = "toolgate/idempotency_key";
  * @throws JsonFieldError for arguments that are nested too deeply or not well-formed Unicode
  */
 export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): ToolCall {
-  const { name, arguments: args = {}, _meta: meta } = params;
+  const { name } = params;
+  // As in the contract's JSON, null is absent.
+  const args = params["arguments"] ?? {};
+  const meta = params["_meta"] ?? undefined;
   if (typeof name !== "string") throw invalidParams("params.name", "must be the name of a tool");
   const tool = catalogue.tools.find((one) => one.name === name && one.status === "active");
   if (!tool) throw new JsonRpcError(RPC_ERROR.invalidParams, `Unknown tool: ${name.slice(0, 128)}`);
@@ -44,11 +47,11 @@ export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): Too
   if (meta === undefined)
     return { tool, arguments: args, request, progressToken: undefined, payment: undefined, trace: undefined };
   if (!isJsonObject(meta)) throw invalidParams("params._meta", "must be an object");
-  const proof = meta[META_PROOF];
+  const proof = meta[META_PROOF] ?? undefined;
   if (proof !== undefined) request.paymentProof = proofOf(proof);
-  const key = meta[META_KEY];
+  const key = meta[META_KEY] ?? undefined;
   if (key !== undefined) request.idempotencyKey = keyOf(key);
-  const payment = meta[META_PAYMENT];
+  const payment = meta[META_PAYMENT] ?? undefined;
   return { tool, arguments: args, request, progressToken: tokenOf(meta), payment, trace: traceOf(meta) };
 }
 
@@ -57,7 +60,8 @@ function traceOf({ traceparent, tracestate }: JsonObject): TraceContext | undefi
   return { traceparent, tracestate: typeof tracestate === "string" ? tracestate : undefined };
 }
 
-function tokenOf({ progressToken: token }: JsonObject): ProgressToken | undefined {
+function tokenOf(meta: JsonObject): ProgressToken | undefined {
+  const token = meta["progressToken"] ?? undefined;
   if (token === undefined || typeof token === "string") return token;
   if (typeof token === "number" && Number.isSafeInteger(token)) return token;
   throw invalidParams("params._meta.progressToken", "must be a string or an integer up to 2^53 - 1");

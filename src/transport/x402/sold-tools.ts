@@ -1,4 +1,5 @@
 import type { Catalogue } from "../../app/calls/catalogue.ts";
+import { target } from "../../domain/calls/absent.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
@@ -131,15 +132,4 @@ function members({ properties, required }: JsonObject, root: JsonObject, depth: 
   if (!isJsonObject(properties) || !Array.isArray(required)) return {};
   const names = required.filter((name) => typeof name === "string");
   return Object.fromEntries(names.map((name) => [name, valueOf(properties[name], root, depth + 1)]));
-}
-
-/** Returns what a reference within the schema names, such as `#/$defs/point`. */
-function target(root: JsonObject, reference: string): JsonValue | undefined {
-  if (!reference.startsWith("#")) return undefined;
-  let found: JsonValue | undefined = root;
-  for (const part of reference.slice(1).split("/").slice(1)) {
-    if (!isJsonObject(found)) return undefined;
-    found = found[part.replaceAll("~1", "/").replaceAll("~0", "~")];
-  }
-  return found;
 }

@@ -227,6 +227,13 @@ describe("chat completions over the OpenAI API", () => {
     ]);
     expect(whole.choices[0]?.finish_reason).toBe("tool_calls");
     expect([upstream.received.length - asked, (await receipts()).length]).toEqual([1, 1]);
+    const none = { max_tokens: null, stop: null, user: null, stream: null, tools: null };
+    const nulls = await post(
+      { model: "tools", messages: [{ ...messages[0], name: null }], ...none },
+      agent,
+      key,
+    );
+    expect(nulls.json.usage).toEqual(whole.usage);
     const other = await post({ model: "good", messages }, agent, key);
     expect(other).toMatchObject({ status: 422, json: { error: { code: "IDEMPOTENCY_MISMATCH" } } });
     const specified = { model: "tools", messages };
