@@ -362,8 +362,10 @@ describe("MCP progress", () => {
     const { response } = await watched("fails-late");
     expect(response.statusCode).toBe(200);
     const [, last] = eventsOf(await text(response));
-    expect(Object.keys(last)).toEqual(["jsonrpc", "id", "error"]);
-    expect(last).toMatchObject({ id: 7, error: { code: 500, data: { code: "TOOL_FAILED" } } });
+    expect(Object.keys(last)).toEqual(["jsonrpc", "id", "result"]);
+    const content = [{ type: "text", text: "the tool broke" }];
+    const _meta = { "toolgate/error": { code: "TOOL_FAILED" } };
+    expect(last).toMatchObject({ id: 7, result: { isError: true, content, _meta } });
   });
 
   it.each([[1.5], [{}], [true], [2 ** 53]])("is not sent for the token %j", async (token) => {

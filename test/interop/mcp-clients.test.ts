@@ -28,7 +28,11 @@ const PAID = { name: "vram_estimate", arguments: { model: "llama-3.1-8b" } };
 const ME = { name: "test", version: "1.0.0" };
 const STEPS = { name: "test_tool_with_progress", arguments: {} };
 const FAILS = { name: "fails", arguments: {} };
-const FAILED = { code: 500, data: { code: "INTERNAL" } };
+const FAILED = {
+  isError: true,
+  content: [{ type: "text", text: expect.stringContaining("repeat the request") }],
+  _meta: { "toolgate/error": { code: "INTERNAL", request_id: expect.stringMatching(/^req_/) } },
+};
 
 /** What the tests use of a client, in its second version. */
 type Caller = Pick<Client, "callTool" | "listTools" | "close" | "getServerVersion" | "getServerCapabilities">;
@@ -190,9 +194,16 @@ describe.each(MODES)("the official MCP client %s", (_, open, revision) => {
     expect(result.structuredContent).toEqual({ done: true });
   });
 
-  it("receives at once the failure of a tool whose progress it follows", async () => {
+  it("receives the failure of a tool as a result, also when it follows its progress, and goes on", async () => {
     const client = await open(keyOf(anyone));
-    await expect(client.callTool(FAILS, { onprogress: () => {} })).rejects.toMatchObject(FAILED);
+    expect(await client.callTool(FAILS)).toMatchObject(FAILED);
+    expect(await client.callTool(FAILS, { onprogress: () => {} })).toMatchObject(FAILED);
+    expect((await client.callTool({ name: "echo", arguments: { message: "on" } })).structuredContent).toEqual(
+      {
+        echo: "on",
+      },
+    );
+    await expect(client.callTool({ name: "nothing", arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
   it("ends a call and the tool's work by closing", async () => {

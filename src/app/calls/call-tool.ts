@@ -1,5 +1,5 @@
 import { openAiWithoutNulls, withoutNulls } from "../../domain/calls/absent.ts";
-import { fingerprint, type CallContext } from "../../domain/calls/call-context.ts";
+import { type CallRecord, fingerprint, type CallContext } from "../../domain/calls/call-context.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { inSpan } from "../../domain/core/span.ts";
@@ -44,7 +44,7 @@ export function callTool(
   if (record) record.tool = tool.name;
   requireToolAccess(tool, context.caller);
   const present = withPresentParams(tool, call);
-  const prepared = prepare(tool, present);
+  const prepared = prepare(tool, present, record);
   const known = { tool, prepared, receivedAt, configVersion: catalogue.version };
   const called =
     tool.billable || call.idempotencyKey !== undefined
@@ -60,11 +60,16 @@ export function withPresentParams(tool: Tool, call: ToolCall): ToolCall {
   return call.form === undefined ? { ...call, params: withoutNulls(call.params, tool.inputSchema) } : call;
 }
 
-/** @throws ToolgateError INVALID_REQUEST */
-function prepare(tool: Tool, { form, params }: ToolCall): PreparedCall {
-  if (form === undefined) return tool.prepare(params);
-  if (tool.openai) return tool.openai.prepare(params);
-  throw new ToolgateError("TOOL_NOT_FOUND", `tool: ${tool.name} has no form in the OpenAI API`);
+/** @throws ToolgateError INVALID_REQUEST; UNAVAILABLE from a tool that cannot run yet */
+function prepare(tool: Tool, { form, params }: ToolCall, record: CallRecord | undefined): PreparedCall {
+  if (form !== undefined && !tool.openai)
+    throw new ToolgateError("TOOL_NOT_FOUND", `tool: ${tool.name} has no form in the OpenAI API`);
+  try {
+    return (form === undefined ? tool : (tool.openai ?? tool)).prepare(params);
+  } catch (error) {
+    if (record) record.toolFailed = true;
+    throw error;
+  }
 }
 
 /** Runs a free call without a claim: nothing is stored, and nothing awaited that the tool does not await. */
@@ -78,9 +83,18 @@ function callFreely(
     ? record.span.child(`execute_tool ${tool.name}`, toolAttributes(tool))
     : undefined;
   const run = { runId: undefined, idempotencyKey: undefined, signal, caller, progress, span };
-  const result = prepared.run(run);
-  if (!(result instanceof Promise)) return freeResult(result);
-  return span ? inSpan(span, async () => freeResult(await result)) : result.then(freeResult);
+  const failed = (error: unknown): never => {
+    if (record) record.toolFailed = true;
+    throw error;
+  };
+  try {
+    const result = prepared.run(run);
+    if (!(result instanceof Promise)) return freeResult(result);
+    const answered = result.then(freeResult, failed);
+    return span ? inSpan(span, () => answered) : answered;
+  } catch (error) {
+    return failed(error);
+  }
 }
 
 /** Copies the result: a tool may change its own object before it is sent. */

@@ -78,6 +78,7 @@ export async function runAndCapture(
   } catch (error) {
     span?.end(error);
     const failure = await release(deps, tool, { ...authorization, model: usage.model }, error);
+    if (record) record.toolFailed = true;
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   } finally {
     if (record) record.toolMs = deps.clock.now() - from;

@@ -40,6 +40,7 @@ export class RequestRecord implements CallRecord {
   /** When the part of its work began that is not in {@link workMs} yet. */
   workSince: number | undefined = undefined;
   toolMs = 0;
+  toolFailed = false;
   paymentMs = 0;
   /** The outcome's HTTP status on every transport; 499 when the client disconnected. 0 until it is known. */
   status = 0;

@@ -24,6 +24,8 @@ export interface CallRecord {
   span: Span | undefined;
   /** Time in the tool, ms. */
   toolMs: number;
+  /** Whether the tool itself failed the call. */
+  toolFailed: boolean;
   /** Time in which the payment was looked up, waited for and credited, ms. */
   paymentMs: number;
 }

@@ -68,7 +68,10 @@ export function withSettlement(result: Result, settlement: Settlement | undefine
   return settlement ? { ...result, _meta: { ...result._meta, "x402/payment-response": settlement } } : result;
 }
 
-/** Decides how a failed call is reported: invalid arguments as a result, payment errors if `inBand`. */
+/**
+ * Decides how a failed call is reported: as a result what fails in a tool, so that the model reads it (MCP,
+ * Tools, error handling), and payment errors if `inBand`. Clients end a session over HTTP 500.
+ */
 export function failedCall(
   thrown: unknown,
   inBand: boolean,
@@ -84,6 +87,10 @@ export function failedCall(
   }
   const failure = pipeline.failure(thrown, exchange.context.requestId, exchange.record);
   const answer = exchange.failed(failure);
+  if (exchange.record.toolFailed && failure.error.code !== "RATE_LIMITED") {
+    const result = { ...errorResult(failure.error.message), _meta: { "toolgate/error": answer.json } };
+    return { kind: "result", result: withSettlement(result, exchange.settlement), preferred: false };
+  }
   if (!inBand || !PAYMENT_ERRORS.has(failure.error.code))
     return {
       kind: "plain",

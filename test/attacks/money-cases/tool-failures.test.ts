@@ -69,6 +69,26 @@ describe("a tool that fails after the payment", () => {
     expect(await paid.runs()).toEqual(["completed", "failed"]);
   });
 
+  it("is a result over MCP, whose sessions end over HTTP 500, and the same call with the key runs again", async () => {
+    const params = { name: CHAT.tool, arguments: CHAT.params, _meta: { "toolgate/idempotency_key": "k" } };
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const call = () => world.post(paid.agent, "/mcp", message, paid.headers);
+    model.status = 500;
+    const failed = await call();
+    expect([failed.status, failed.body.result]).toMatchObject([
+      200,
+      {
+        isError: true,
+        content: [{ type: "text", text: expect.stringContaining("nothing was charged; your payment is on") }],
+        _meta: { "toolgate/error": { code: "TOOL_FAILED" } },
+      },
+    ]);
+    model.status = 200;
+    await paid.expectAccount(paid.price, 0);
+    expect((await call()).body.result.isError).toBe(false);
+    await paid.expectOneCall();
+  });
+
   it("identifies one call by key and by proof, in any order", async () => {
     await failOnce();
     model.status = 500;
