@@ -68,6 +68,7 @@ export async function runAndCapture(
   }
   context.onStart?.(payment && { txSignature: payment.reference, quoted: price });
   let result: JsonObject;
+  let toolFailed = false;
   const from = deps.clock.now();
   const span = record?.span?.child(`execute_tool ${tool.name}`, toolAttributes(tool));
   try {
@@ -76,12 +77,15 @@ export async function runAndCapture(
     result = { ...(await prepared.run(span ? { ...run, span } : run)) };
     span?.end();
   } catch (error) {
+    toolFailed = true;
     span?.end(error);
     const failure = await release(deps, tool, { ...authorization, model: usage.model }, error);
-    if (record) record.toolFailed = true;
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   } finally {
-    if (record) record.toolMs = deps.clock.now() - from;
+    if (record) {
+      record.toolFailed = toolFailed;
+      record.toolMs = deps.clock.now() - from;
+    }
   }
   const receiptId = newId("rcpt", deps.clock, deps.random, deps.cell?.number);
   const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };

@@ -8,8 +8,7 @@ import { zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
-import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
-import { modelServer, type ModelServer } from "../../inference/model-server.ts";
+import { type ModelServer } from "../../inference/model-server.ts";
 import { useWorld } from "../../support/use-world.ts";
 import type { Agent } from "../../support/world.ts";
 import { brokenStream, brokenStreams } from "./broken-streams.ts";
@@ -438,24 +437,6 @@ describe("curl", () => {
       receipt_id: expect.stringMatching(/^rcpt_/),
       usage: { cost_usdc_microusd: TWO_BYTES },
     });
-  });
-});
-
-describe("comments of a quiet stream", () => {
-  it("start the response and stop with its end", async () => {
-    const seen = Promise.withResolvers<void>();
-    const server = await modelServer((response) => {
-      const stream = new ChunkStream(response, [], new AbortController().signal);
-      stream.start(10);
-      void seen.promise.then(() => stream.end({ done: true }));
-    });
-    let text = "";
-    for await (const part of (await fetch(server.baseUrl)).body ?? []) {
-      text += Buffer.from(part).toString();
-      if (text.split("keep-alive").length > 2) seen.resolve();
-    }
-    expect(text).toMatch(/^(?:: keep-alive\n\n)+data: {"done":true}\n\ndata: \[DONE\]\n\n$/);
-    await server[Symbol.asyncDispose]();
   });
 });
 
