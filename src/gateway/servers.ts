@@ -173,6 +173,7 @@ export function createServers({
   const documents = new DocumentHandler({
     documents: createDocuments({ config, deps, relay, chain, ...walletParts }),
     requestIds,
+    ...pipelineParts,
     failed,
   });
   const connect = connectHandler({ ...common, services: open.map(({ service }) => service) });

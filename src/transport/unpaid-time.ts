@@ -30,6 +30,9 @@ const TICK_MS = 4;
 /** How old a reading of the CPU time may be, ms: it costs some percent of a small request. */
 const READING_MS = 0.5;
 
+/** What an answer takes to be copied to the system, ms; twice as much as on an idle machine. */
+const MS_PER_BYTE = 2 / 1_000_000;
+
 export interface UnpaidTimeOptions {
   /** Monotonic, ms with fractions. */
   readonly clock: Clock;
@@ -89,11 +92,21 @@ export class UnpaidTime implements RequestObserver {
 
   /** Ends the part that was started, if any. */
   end(record: RequestRecord): void {
-    const { workSince, payer, timeShare } = record;
+    const { workSince } = record;
     if (workSince === undefined) return;
     record.workSince = undefined;
     const wallMs = this.#clock.now() - workSince;
     const ms = wallMs <= TICK_MS ? wallMs : Math.min(wallMs, this.#cpuMs() - this.#cpuRead.cpuMs);
+    this.#take(record, ms);
+  }
+
+  /** Takes time for an answer, which is written later than the request is worked on. */
+  answered(record: RequestRecord, bytes: number): void {
+    this.#take(record, bytes * MS_PER_BYTE);
+  }
+
+  #take(record: RequestRecord, ms: number): void {
+    const { payer, timeShare } = record;
     record.workMs += ms;
     if (payer !== undefined) this.#buckets.count(payer, ms / timeShare);
   }

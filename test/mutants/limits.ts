@@ -26,6 +26,10 @@ const EXPENSIVE: Tests = {
   files: ["test/security/unpaid-time.test.ts"],
   only: "bytes of a gRPC struct|bytes of OpenAI tools",
 };
+const DOCUMENTS: Tests = {
+  files: ["test/security/unpaid-time.test.ts"],
+  only: "refuses (documents|an address)",
+};
 const HELD: Tests = {
   files: ["test/transport/grpc/held-calls.test.ts"],
   only: "above the total limit|rejects a missing or bad key",
@@ -180,6 +184,13 @@ export const LIMITS: readonly Mutant[] = [
       "A charged call takes no time.",
       "if (charged > 0n) this.#buckets.giveBack",
       "if (charged < 0n) this.#buckets.giveBack",
+    ],
+  }),
+  ...mutants("src/transport/documents/document-handler.ts", DOCUMENTS, {
+    "document-time": [
+      "An address without time gets no documents.",
+      "time.admit(record, { caller: undefined, rate: undefined }, new HttpCredentials(request));",
+      "",
     ],
   }),
   ...mutants("src/transport/message-size.ts", EXPENSIVE, {

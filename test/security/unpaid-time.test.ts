@@ -143,6 +143,22 @@ describe("too much unpaid time", () => {
     expect(await metric("toolgate_unpaid_time_refused_total")).toBeGreaterThan(0);
   });
 
+  it("refuses documents, and closes the connection", async () => {
+    const from = { "X-Forwarded-For": "203.0.113.9" };
+    const next = async () => {
+      await request(world.gateway, undefined, "/x402/unique", { method: "POST", body }, from);
+      return world.get(undefined, "/openapi.json", from);
+    };
+    await expect.poll(async () => (await next()).status, { timeout: 10_000 }).toBe(429);
+    const { headers, ...refused } = await next();
+    expect(refused).toMatchObject(refusal("from your address"));
+    expect([headers.get("connection"), headers.get("retry-after")]).toEqual([
+      "close",
+      expect.stringMatching(/^\d+$/),
+    ]);
+    expect((await world.get(undefined, "/openapi.json")).status).toBe(200);
+  });
+
   it("refuses an account over each transport, and none of its paid calls takes time", async () => {
     const [poor, other] = [await world.agent(SMALL_TIER), await world.agent(SMALL_TIER)];
     const call = (caller: Agent) => world.call(caller, "unique", JSON.parse(body));

@@ -46,7 +46,10 @@ export async function openHttpServer(
   const server = new HttpServer(
     {
       requests: pipeline.requests,
-      documents: new DocumentHandler({ documents: [large], requestIds, failed }),
+      documents: new DocumentHandler({
+        ...{ documents: [large], requestIds, failed },
+        ...{ requests: pipeline.requests, time: pipeline.time },
+      }),
       probes: new Probes({ report: async () => ready }),
       console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
       cors: new Cors([]),

@@ -63,6 +63,13 @@ describe("time of unpaid requests", () => {
     expect(() => asked(1, { caller: large })).toThrow(refused);
   });
 
+  it("includes the time for which an answer is copied", () => {
+    time.answered(asked(1), 100_000_000);
+    expect(() => asked(1)).not.toThrow();
+    time.answered(asked(1), 100_000_000);
+    expect(() => asked(1)).toThrow(refused);
+  });
+
   it("is refunded when the call was charged", () => {
     const paid = () => {
       const record = asked(100);

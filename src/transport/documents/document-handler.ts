@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestRecorder } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import { HttpCredentials } from "../http/request-head.ts";
+import { DISCONNECTED } from "../limits.ts";
 import type { RequestIds } from "../request-ids.ts";
+import type { UnpaidTime } from "../unpaid-time.ts";
 import { send, type HttpResponse, hasVersion, tagOf } from "../http/response.ts";
 
 export interface ServedDocument {
@@ -15,6 +19,8 @@ export interface ServedDocument {
 export interface DocumentHandlerDeps {
   readonly documents: readonly ServedDocument[];
   readonly requestIds: RequestIds;
+  readonly requests: RequestRecorder;
+  readonly time: UnpaidTime;
   readonly failed: (error: ToolgateError, requestId: string) => HttpResponse;
 }
 
@@ -43,35 +49,54 @@ export class DocumentHandler {
     const mark = url.indexOf("?");
     const document = this.#documents.get(mark < 0 ? url : url.slice(0, mark));
     if (document === undefined) return false;
-    const requestId = this.#deps.requestIds.of(request.headers["x-request-id"]);
+    const { requestIds, requests, time } = this.#deps;
+    const record = requests.start("http", "");
+    record.method = document.path;
+    response.once("close", () =>
+      requests.end(record, response.writableFinished ? response.statusCode : DISCONNECTED),
+    );
+    const requestId = requestIds.of(request.headers["x-request-id"]);
     response.setHeader("X-Request-Id", requestId);
     response.setHeader("Access-Control-Allow-Origin", "*");
-    if (method === "GET" || method === "HEAD") this.#serve(document, request, response);
-    else if (method === "OPTIONS")
-      response.writeHead(204, { Allow: ALLOW, "Access-Control-Allow-Methods": ALLOW }).end();
-    else this.#refuse(response, requestId);
+    try {
+      if (method === "OPTIONS")
+        response.writeHead(204, { Allow: ALLOW, "Access-Control-Allow-Methods": ALLOW }).end();
+      else if (method !== "GET" && method !== "HEAD")
+        throw new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${ALLOW}`);
+      else {
+        time.admit(record, { caller: undefined, rate: undefined }, new HttpCredentials(request));
+        time.answered(
+          record,
+          time.measure(record, () => this.#serve(document, request, response)),
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof ToolgateError)) throw error;
+      this.#refuse(response, requestId, error);
+    }
     return true;
   }
 
-  #refuse(response: ServerResponse, requestId: string): void {
-    const error = new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${ALLOW}`);
-    // Closes the connection instead of reading the rest of the body.
+  #refuse(response: ServerResponse, requestId: string, error: ToolgateError): void {
+    // Closes the connection instead of reading the rest of the body, or further requests.
     response.shouldKeepAlive = false;
     send(response, [["allow", ALLOW]], this.#deps.failed(error, requestId));
   }
 
-  #serve(document: ServedDocument, request: IncomingMessage, response: ServerResponse): void {
+  /** @returns bytes of the answer's body */
+  #serve(document: ServedDocument, request: IncomingMessage, response: ServerResponse): number {
     const { body, etag } = this.#cached(document);
     response.setHeader("ETag", etag);
     response.setHeader("Cache-Control", `public, max-age=${document.maxAgeSeconds}`);
     response.setHeader("X-Content-Type-Options", "nosniff");
     if (hasVersion(request.headers["if-none-match"], etag)) {
       response.writeHead(304).end();
-      return;
+      return 0;
     }
     response.writeHead(200, { "Content-Type": document.mediaType, "Content-Length": body.length });
     // Node omits the body for HEAD (RFC 9110 section 9.3.2).
     response.end(body);
+    return request.method === "HEAD" ? 0 : body.length;
   }
 
   #cached(document: ServedDocument): CachedDocument {

@@ -34,6 +34,7 @@ export interface PrefixHandler extends Pick<MountedHandler, "prefixes"> {
 
 export interface RequestHandlers {
   readonly requests: RequestRecorder;
+  /** Records its requests. */
   readonly documents: RequestFilter;
   readonly probes: Probes;
   /** Has its own origin policy, so CORS does not apply. */
@@ -59,8 +60,8 @@ export function dispatcher(handlers: RequestHandlers) {
     const url = originForm(request.url ?? "/");
     request.url = url;
     if (isHostTooLong(request.headers.host)) return void facade.handle(request, response, gone);
-    if (documents.handle(request, response) || probes.handle(request, response, gone))
-      return note("http", splitTarget(url).path, response);
+    if (documents.handle(request, response)) return;
+    if (probes.handle(request, response, gone)) return note("http", splitTarget(url).path, response);
     if (isFor(console, url)) {
       const name = console.nameOf?.(url);
       if (name !== undefined) note("console", name, response);

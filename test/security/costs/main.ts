@@ -8,9 +8,11 @@ import net from "node:net";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { endOf, framed, questionOf, rawCall } from "../../transport/grpc/raw-call.ts";
 
 const [baseUrl = "", grpcAddress = "", pid = ""] = process.argv.slice(2);
 const { hostname, port } = new URL(baseUrl);
+const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 /** 1 MiB of an unknown field. */
 const UNKNOWN = Buffer.alloc(1 << 20, Buffer.from([0x78, 0]));
 const BROTLI =
@@ -107,6 +109,37 @@ async function unreadAnswers(connections: number, requests: number): Promise<voi
   for (const socket of sockets) socket.destroy();
 }
 
+/** Opens connections whose reflection streams ask as often as they may and read nothing. */
+async function unreadReflection(connections: number, streams: number, questions: number): Promise<void> {
+  const text = Buffer.concat(Array.from({ length: questions }, () => questionOf("toolgate.v1.ToolService")));
+  const sessions = Array.from({ length: connections }, () => {
+    const session = http2.connect(`http://${grpcAddress}`, { settings: { initialWindowSize: 0 } });
+    for (let opened = 0; opened < streams; opened++) rawCall(session, REFLECTION).end(text);
+    return session.on("error", () => {});
+  });
+  await sleep(5_000);
+  await send("/health");
+  for (const session of sessions) session.destroy();
+}
+
+/** Sends the start of a large and of a small message. @returns when the gateway ended the calls, s */
+async function unfinishedMessages(): Promise<string> {
+  const started = performance.now();
+  const session = http2.connect(`http://${grpcAddress}`).on("error", () => {});
+  const ended = ["Check", "List"].flatMap((method) =>
+    [1 << 20, 1 << 10].map(async (bytes) => {
+      const stream = rawCall(session, `/grpc.health.v1.Health/${method}`);
+      stream.write(framed(Buffer.alloc(bytes)).subarray(0, bytes - 100));
+      const { status } = await endOf(stream);
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      return `${method} of ${bytes} bytes: status ${status} after ${seconds} s`;
+    }),
+  );
+  const ends = await Promise.all(ended);
+  session.destroy();
+  return ends.join(", ");
+}
+
 const post = {
   method: "POST",
   headers: { "content-type": "application/proto", "connect-protocol-version": "1" },
@@ -118,4 +151,6 @@ await measure("7 x 1 MiB of unknown fields", () =>
 );
 await measure("48 held gRPC calls, gzip", () => heldStreams(48));
 await measure("300 connections x 32 unread /openapi.json", () => unreadAnswers(300, 32));
+await measure("16 connections x 32 unread reflection streams", () => unreadReflection(16, 32, 256));
+await measure("unfinished gRPC messages", unfinishedMessages);
 process.exit();
