@@ -2,7 +2,6 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promi
 import path from "node:path";
 import { z } from "zod";
 import { buildConsoleIfOlder } from "../console-build/index.ts";
-import { shrinkwrapOf } from "./shrinkwrap.ts";
 import { DIST, ROOT, run } from "./tools.ts";
 
 const BUILT = path.join(DIST, "gateway");
@@ -35,10 +34,7 @@ export async function buildGatewayPackage(log: (line: string) => void): Promise<
   for (const file of ["LICENSE", "CHANGELOG.md"]) await copy(file);
   await cp(path.join(SOURCE, "gateway-readme.md"), path.join(BUILT, "README.md"));
   await nameCompiledFiles();
-  const written = await gatewayManifest();
-  await writeJson("package.json", written);
-  const lock = await readFile(path.join(ROOT, "package-lock.json"), "utf8");
-  await writeJson("npm-shrinkwrap.json", shrinkwrapOf(written, lock));
+  await writeFile(path.join(BUILT, "package.json"), await manifestText());
   return BUILT;
 }
 
@@ -70,14 +66,14 @@ async function nameCompiledFiles(): Promise<void> {
 }
 
 /** The checkout's manifest without what only the checkout has. */
-export async function gatewayManifest() {
+async function manifestText(): Promise<string> {
   const { name, version, description, license, dependencies, optionalDependencies, overrides } =
     manifest.parse(JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8")));
   const optional = Object.entries(optionalDependencies).filter(([one]) => !one.startsWith("node-"));
-  const replaced = Object.entries(overrides).flatMap(([one, by]) =>
-    typeof by === "string" && by.startsWith("npm:") ? [[one, by] as const] : [],
+  const replaced = Object.entries(overrides).filter(
+    ([, by]) => typeof by === "string" && by.startsWith("npm:"),
   );
-  return {
+  const written = {
     name,
     version,
     description,
@@ -96,8 +92,5 @@ export async function gatewayManifest() {
     dependencies: { ...dependencies, ...Object.fromEntries(replaced) },
     optionalDependencies: Object.fromEntries(optional),
   };
-}
-
-async function writeJson(file: string, content: object): Promise<void> {
-  await writeFile(path.join(BUILT, file), `${JSON.stringify(content, undefined, 2)}\n`);
+  return `${JSON.stringify(written, undefined, 2)}\n`;
 }
