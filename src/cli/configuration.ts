@@ -237,8 +237,14 @@ async function validDocument(file: string, json: boolean) {
     return { text, warnings };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    if (json) outputFor(true).record({ ok: false, problems: error.problems, warnings: [] });
-    throw new CommandError(error.message);
+    const { problemsOfInvalid } = await import("../gateway/config-admin.ts");
+    const problems = await problemsOfInvalid(
+      error,
+      readEnvironment(),
+      createLogger("silent", { secrets: [] }),
+    );
+    if (json) outputFor(true).record({ ok: false, problems, warnings: [] });
+    throw new CommandError(new ConfigError(problems).message);
   }
 }
 

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -75,6 +76,7 @@ const devJson = z.object({
 /** Reads the configuration. Without DATABASE_URL it uses the database and chain of a running `dev`. */
 export function commandConfig(): CommandConfig {
   const config = readConfig(readEnvironment());
+  for (const warning of config.misspelt) process.stderr.write(`warning: ${warning}\n`);
   const { DATABASE_URL } = config;
   if (DATABASE_URL !== undefined) return { ...config, DATABASE_URL };
   const dev = runningDev(config.DATA_DIR);

@@ -60,7 +60,7 @@ async function findProblems(): Promise<Findings & { off: readonly string[] }> {
     );
     return {
       problems: found.problems,
-      warnings: [...found.warnings, ...(await unavailable(config))],
+      warnings: [...config.misspelt, ...found.warnings, ...(await unavailable(config))],
       off: await disabledFeatures(config),
     };
   } catch (error) {

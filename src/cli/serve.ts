@@ -55,7 +55,9 @@ export function addServeCommand(program: Command): void {
     .action(async (options: { printConfig?: boolean; json?: boolean }) => {
       const environment = readEnvironment();
       if (options.printConfig) {
-        outputFor(options.json ?? false).record(redactedConfig(readConfig(environment)));
+        const shown = readConfig(environment);
+        for (const warning of shown.misspelt) process.stderr.write(`warning: ${warning}\n`);
+        outputFor(options.json ?? false).record(redactedConfig(shown));
         return;
       }
       const config = readServeConfig(environment);
@@ -70,7 +72,7 @@ export function addServeCommand(program: Command): void {
       ]);
       const { problems, warnings } = await checkPreconditions(config, log);
       if (problems.length > 0) throw new ConfigError(problems);
-      for (const warning of warnings) log.warn({}, warning);
+      for (const warning of [...config.misspelt, ...warnings]) log.warn({}, warning);
       const gateway = await startGateway(config, log, { instanceId });
       const { baseUrl, grpcAddress, metricsAddress, payTo } = gateway;
       const reload = () => reloadSettings(gateway, log);

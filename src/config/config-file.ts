@@ -58,6 +58,35 @@ export class ConfigError extends Error {
   }
 }
 
+/** A document that does not have the form of the configuration file. */
+export class InvalidDocumentError extends ConfigError {
+  /** What was given, without what is wrong: its other problems can be found too. */
+  readonly rest: ReadableRest;
+
+  constructor(problems: readonly string[], rest: ReadableRest) {
+    super(problems);
+    this.rest = rest;
+  }
+}
+
+export interface ReadableRest {
+  /** Its tools are those that have the right form. */
+  readonly content: ConfigFile;
+  /** Places of these tools in the document. */
+  readonly places: readonly number[];
+}
+
+/** Returns the tools of a document that have the right form, and the rest of it as the defaults are. */
+export function readableRest(given: unknown, files: Readonly<Record<string, string>> = {}): ReadableRest {
+  const members = typeof given === "object" && given !== null && "tools" in given ? given.tools : [];
+  const entries: readonly unknown[] = Array.isArray(members) ? members : [];
+  const places = [...entries.keys()].filter(
+    (place) => configFileSchema.safeParse({ tools: [entries[place]] }).success,
+  );
+  const tools = places.map((place) => entries[place]);
+  return { content: configFileSchema.parse({ tools, files }), places };
+}
+
 /** Environment variables; unset ones are missing. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 

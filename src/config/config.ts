@@ -5,6 +5,7 @@ import { parseAddress } from "../domain/core/base58.ts";
 import { serverUrls } from "../domain/core/database-url.ts";
 import { secretsOfHeader } from "../tools/custom/headers.ts";
 import { ConfigError, configFileSchema, withSecretFiles, type Environment } from "./config-file.ts";
+import { misspeltSettings } from "./misspelt-settings.ts";
 import { readDocument, resolveDocument, type ConfigDocument, type ResolvedDocument } from "./document.ts";
 import { SECRET_SETTINGS, settings, settingsSchema, type Settings } from "./settings.ts";
 
@@ -14,6 +15,8 @@ export { ConfigError } from "./config-file.ts";
 export interface Config extends Settings, Omit<ResolvedDocument, "problems"> {
   /** Content of the TOOLGATE_CONFIG file; undefined without one. */
   readonly document: ConfigDocument | undefined;
+  /** Variables that are no settings but nearly have the name of one. */
+  readonly misspelt: readonly string[];
   /** All variables, for documents that refer to them. Contains secrets. */
   readonly environment: Environment;
 }
@@ -66,7 +69,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const { problems: others, ...resolved } = resolveDocument(content, set, folder);
   problems.push(...others);
   if (!parsed.success || problems.length > 0) throw new ConfigError([...new Set(problems)]);
-  return { ...parsed.data, ...resolved, document, environment: set };
+  return { ...parsed.data, ...resolved, document, misspelt: misspeltSettings(set), environment: set };
 }
 
 /**
@@ -79,7 +82,8 @@ export function readServeConfig(environment: NodeJS.ProcessEnv): ServeConfig {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const missing = REQUIRED.filter((name) => !environment[name] && !environment[`${name}_FILE`]).map(notSet);
-    throw new ConfigError([...new Set([...error.problems, ...missing])]);
+    // A misspelt setting may be why another is missing.
+    throw new ConfigError([...new Set([...error.problems, ...missing, ...misspeltSettings(environment)])]);
   }
 }
 

@@ -10,7 +10,14 @@ import { aliasProblems } from "../inference/aliases.ts";
 import { resolveUpstreams, type UpstreamSettings } from "../inference/upstream-settings.ts";
 import { filesOf, resolveCustomTools, type CustomToolSettings } from "../tools/custom/settings.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { ConfigError, configFileSchema, variableProblems, withSecretFiles } from "./config-file.ts";
+import {
+  ConfigError,
+  configFileSchema,
+  InvalidDocumentError,
+  readableRest,
+  variableProblems,
+  withSecretFiles,
+} from "./config-file.ts";
 import type { ConfigFile, Environment } from "./config-file.ts";
 
 /** The content of a configuration file, with the files that it refers to. */
@@ -49,15 +56,28 @@ export function readDocument(file: string): ConfigDocument {
     const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
     throw new ConfigError([`TOOLGATE_CONFIG: ${file} cannot be read as JSON or YAML: ${reason}`]);
   }
-  const content = contentOf(given ?? {}, file);
   const folder = path.dirname(path.resolve(file));
+  let content: ConfigFile;
+  try {
+    content = contentOf(given ?? {}, file);
+  } catch (error) {
+    if (!(error instanceof InvalidDocumentError)) throw error;
+    const { content: rest } = error.rest;
+    throw new InvalidDocumentError(error.problems, readableRest(given, filesFor(rest, folder)));
+  }
+  const files = filesFor(content, folder);
+  const members = isJsonObject(given) ? given : {};
+  return documentOf(Object.keys(files).length === 0 ? members : { ...members, files }, content, files);
+}
+
+/** The files that a document holds, and those in a folder that its tools refer to. */
+function filesFor(content: ConfigFile, folder: string): Record<string, string> {
   const files: Record<string, string> = { ...content.files };
   for (const name of missingFiles(content)) {
     const stored = read(path.resolve(folder, name));
     if (stored !== undefined) files[name] = stored;
   }
-  const members = isJsonObject(given) ? given : {};
-  return documentOf(Object.keys(files).length === 0 ? members : { ...members, files }, content, files);
+  return files;
 }
 
 /** Parses a stored document. @throws ConfigError with every problem */
@@ -101,10 +121,11 @@ export function resolveDocument(
 function contentOf(given: unknown, source: string): ConfigFile {
   const parsed = configFileSchema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(
+  throw new InvalidDocumentError(
     parsed.error.issues.map(
       (issue) => `${source}: ${z.core.toDotPath(issue.path) || "the file"}: ${issue.message}`,
     ),
+    readableRest(given),
   );
 }
 

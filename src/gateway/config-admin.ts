@@ -14,12 +14,13 @@ import type {
 } from "../app/operations/config-versions.ts";
 import { missingFiles, resolveDocument, parseDocument } from "../config/document.ts";
 import type { ConfigDocument, ResolvedDocument } from "../config/document.ts";
-import { referencedVariables, type Environment } from "../config/config-file.ts";
+import { InvalidDocumentError, referencedVariables, type Environment } from "../config/config-file.ts";
 import { type OfferedTool, configChanges } from "../domain/operations/config-changes.ts";
 import type { Log } from "../domain/core/log.ts";
 import { ConfigError } from "../config/config.ts";
 import { invalidField, ToolgateError } from "../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
+import { formatTokenRate } from "../domain/tools/chat.ts";
 import { createLogger } from "../log.ts";
 import { customToolProblems, openCustomTools } from "./custom-tools.ts";
 import { trialDetails } from "./trial-details.ts";
@@ -39,11 +40,31 @@ export async function checkDocument(
   log: Log,
 ): Promise<CheckedDocument> {
   const anywhere = resolveDocument(content, placeholders(content, environment), process.cwd());
-  const missing = missingFiles(content).map((file) => `files: ${file} is missing or cannot be read`);
-  const problems = [...anywhere.problems, ...missing];
-  if (problems.length === 0) problems.push(...(await customToolProblems(anywhere, log)));
+  const missing = missingFiles(content);
+  const problems = [
+    ...anywhere.problems,
+    ...missing.map((file) => `files: ${file} is missing or cannot be read`),
+    ...(await customToolProblems(anywhere, log)).filter(
+      (text) => !missing.some((file) => text.includes(file)),
+    ),
+  ];
   const here = resolveDocument(content, environment, process.cwd());
   return { problems, warnings: here.problems.filter((problem) => !problems.includes(problem)) };
+}
+
+/** Returns the problems of a document without the right form, and those of its tools that have it. */
+export async function problemsOfInvalid(
+  error: ConfigError,
+  environment: Environment,
+  log: Log,
+): Promise<readonly string[]> {
+  if (!(error instanceof InvalidDocumentError)) return error.problems;
+  const { content, places } = error.rest;
+  const { problems } = await checkDocument({ content }, environment, log);
+  const moved = problems.map((problem) =>
+    problem.replace(/^tools\[(\d+)\]/, (_, index: string) => `tools[${places[Number(index)]}]`),
+  );
+  return [...error.problems, ...moved];
 }
 
 /**
@@ -89,6 +110,21 @@ function placeholders(content: ConfigDocument["content"], { TOOL_ENV_PREFIX }: E
 
 const EMPTY = parseDocument("{}", "the defaults");
 
+/** As a document has them: whole numbers of micro-USD, and USD per million tokens. */
+const DEFAULT_PRICES: JsonObject = {
+  prices: plainJson(EMPTY.content.prices),
+  inference: {
+    default_model: {
+      input_usd_per_million: Number(
+        formatTokenRate(EMPTY.content.inference.default_model.input_usd_per_million),
+      ),
+      output_usd_per_million: Number(
+        formatTokenRate(EMPTY.content.inference.default_model.output_usd_per_million),
+      ),
+    },
+  },
+};
+
 const SILENT = createLogger("silent", { secrets: [] });
 
 export interface ConfigAdminDeps {
@@ -109,8 +145,9 @@ export class StoredConfigAdmin implements ConfigAdmin {
     try {
       return await this.#check(parseDocument(text, "document"));
     } catch (error) {
-      if (error instanceof ConfigError) return { problems: error.problems, warnings: [] };
-      throw error;
+      if (!(error instanceof ConfigError)) throw error;
+      const problems = await problemsOfInvalid(error, this.#deps.environment(), SILENT);
+      return { problems, warnings: [] };
     }
   }
 
@@ -148,6 +185,12 @@ export class StoredConfigAdmin implements ConfigAdmin {
 
   async rollBack(version: number | undefined, decision: ConfigDecision): Promise<ConfigApplication> {
     const target = version ?? (await this.show(undefined)).version - 1;
+    if (target === 0)
+      throw new ToolgateError(
+        "NOT_FOUND",
+        "version 1 is the first: there is none before it to return to; apply a file with what should hold " +
+          "(config apply)",
+      );
     const { document: text } = await this.show(target);
     const { document } = await this.#valid(text, `version ${target}`);
     const note = decision.note ?? `rollback to version ${target}`;
@@ -171,7 +214,7 @@ export class StoredConfigAdmin implements ConfigAdmin {
     throw new ToolgateError(
       "NOT_FOUND",
       version === undefined
-        ? "no version is stored: instances use their own"
+        ? "no version is stored: instances use their own; apply a file first (config apply)"
         : `there is no version ${version}`,
     );
   }
@@ -211,7 +254,7 @@ export class StoredConfigAdmin implements ConfigAdmin {
       tools: await offeredTools(side, environment(), reach).catch(() => []),
     });
     const [old, now] = await Promise.all([sideOf(before), sideOf(document)]);
-    return { version, changes: configChanges(old, now) };
+    return { version, changes: configChanges(old, now, DEFAULT_PRICES) };
   }
 
   async #reach(): Promise<TrialReach> {
@@ -237,6 +280,13 @@ export class StoredConfigAdmin implements ConfigAdmin {
   async #check(document: ConfigDocument): Promise<CheckedDocument> {
     return checkDocument(document, this.#deps.environment(), SILENT);
   }
+}
+
+function plainJson(value: object): JsonObject {
+  const plain: unknown = JSON.parse(
+    JSON.stringify(value, (_, member: unknown) => (typeof member === "bigint" ? Number(member) : member)),
+  );
+  return isJsonObject(plain) ? plain : {};
 }
 
 function membersOf({ text }: ConfigDocument): JsonObject {

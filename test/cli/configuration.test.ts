@@ -11,6 +11,8 @@ import { runToolgateHere } from "./toolgate.ts";
 const folder = documentFolder();
 afterAll(() => folder[Symbol.dispose]());
 const database = await openDatabase();
+/** Without a version of the configuration. */
+const fresh = await openDatabase();
 
 const run = (...args: string[]) =>
   runToolgateHere({ DATABASE_URL: database.servingUrl }, ["config", ...args]);
@@ -58,7 +60,7 @@ describe("toolgate config", () => {
       expect.arrayContaining([
         "tool note: $0.001 → $0.002",
         "tool note: breaks its callers: params.text becomes required",
-        "prices.vram_estimate.flat_microusd: its default → $0.005",
+        "prices.vram_estimate.flat_microusd: $0.001 (its default) → $0.005",
       ]),
     );
     const outdated = await run("apply", second, "--expect", "0");
@@ -108,6 +110,79 @@ describe("toolgate config", () => {
     } finally {
       await party.close();
     }
+  });
+
+  it("finds every mistake of a file at once, those of prices and operations too", async () => {
+    const schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+    const requestBody = { content: { "application/json": { schema } } };
+    folder.write(
+      "words.api.json",
+      openapi(
+        { "/n": { post: operation("count", { requestBody }) } },
+        { servers: [{ url: "https://words.example" }] },
+      ),
+    );
+    const http = { openapi: "words.api.json", operation_id: "count" };
+    const priced = (expression: string) => ({ name: "words", price: { expression }, http });
+    const wrong = { name: "other", price: { flat_microusd: 1 }, http: { ...http, operation_id: "cuont" } };
+    const validate = (name: string, content: object) => run("validate", folder.write(name, content));
+    const price =
+      "tools[0].price.expression: names params.text, which does not exist; there is params.body.text";
+    const operationId = /tools\[1\]\.http\.openapi: .*cuont.*count/;
+    const both = await validate("both.json", { tools: [priced("size(params.text)"), wrong] });
+    expect([both.code, both.stderr]).toEqual([1, expect.stringContaining(price)]);
+    expect(both.stderr).toMatch(operationId);
+    const formless = await validate("formless.json", {
+      pricse: {},
+      tools: [{ ...priced("params.body.text"), scope: "none" }, wrong, priced('size(params["text"])')],
+    });
+    expect(formless.stderr).toContain('"pricse"');
+    expect(formless.stderr).toContain("tools[0].scope:");
+    expect(formless.stderr).toMatch(operationId);
+    expect(formless.stderr).toContain("tools[2].price.expression: names params.text");
+    const taken = await validate("taken.json", { tools: [{ ...wrong, name: "echo" }, wrong] });
+    expect(taken.stderr).toContain("tools[0].name: echo is a built-in tool");
+    expect(taken.stderr).toMatch(operationId);
+    expect((await validate("good.json", { tools: [priced("1 + size(params.body.text)")] })).code).toBe(0);
+  });
+
+  it("says what to do instead of a rollback before the second version", async () => {
+    const config = (...args: string[]) =>
+      runToolgateHere({ DATABASE_URL: fresh.servingUrl }, ["config", ...args]);
+    expect((await config("rollback")).stderr).toContain("apply a file first (config apply)");
+    await config("apply", folder.write("one.json", { prices: { vram_estimate: { flat_microusd: 1_000 } } }));
+    expect(await config("rollback")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        "version 1 is the first: there is none before it to return to; apply a file",
+      ),
+    });
+    const { stdout } = await config(
+      "plan",
+      folder.write("two.json", { inference: { default_model: { input_usd_per_million: 2 } } }),
+    );
+    // The default price was spelt out: nothing changes there.
+    expect(stdout.split("\n").slice(1, -1)).toEqual([
+      "! inference.default_model.input_usd_per_million: 0.5 (its default) → 2",
+    ]);
+  });
+
+  it("names the setting that a misspelt variable nearly is", async () => {
+    const settings = {
+      DATABSE_POOL: "5",
+      LOG_LEVLE_FILE: "/x",
+      TOOL_PORTS: "1",
+      DATABASE_URL: "",
+      PATHS: "",
+    };
+    const { stderr } = await runToolgateHere(settings, ["serve", "--print-config", "--json"]);
+    expect(stderr.split("\n")).toEqual([
+      "warning: DATABSE_POOL: is no setting, and is ignored; do you mean DATABASE_POOL?",
+      "warning: LOG_LEVLE_FILE: is no setting, and is ignored; do you mean LOG_LEVEL_FILE?",
+      "",
+    ]);
+    const doctor = await runToolgateHere({ DATABASE_ULR: "postgresql://x/y" }, ["doctor"]);
+    expect(doctor.stdout).toContain("DATABASE_ULR: is no setting, and is ignored; do you mean DATABASE_URL?");
   });
 
   it("says on one line why a tool cannot be tried", async () => {

@@ -18,6 +18,7 @@ export type ToolJson = {
   price?: PriceJson | undefined;
   metered: boolean;
   unavailable_reason?: string | undefined;
+  max_price?: PriceJson | undefined;
 };
 
 export function toolToJson(message: Tool): ToolJson {
@@ -30,6 +31,7 @@ export function toolToJson(message: Tool): ToolJson {
     price: message.price === undefined ? undefined : priceToJson(message.price),
     metered: message.metered,
     unavailable_reason: message.unavailableReason,
+    max_price: message.maxPrice === undefined ? undefined : priceToJson(message.maxPrice),
   };
 }
 

@@ -12,7 +12,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/tool.proto.
  */
 export const file_toolgate_v1_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChZ0b29sZ2F0ZS92MS90b29sLnByb3RvEgt0b29sZ2F0ZS52MSKUAgoEVG9vbBIMCgRuYW1lGAEgASgJEicKBnN0YXR1cxgCIAEoDjIXLnRvb2xnYXRlLnYxLlRvb2xTdGF0dXMSEAoIYmlsbGFibGUYAyABKAgSEwoLZGVzY3JpcHRpb24YBCABKAkSMwoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIE8PMYARImCgVwcmljZRgGIAEoCzISLnRvb2xnYXRlLnYxLlByaWNlSACIAQESDwoHbWV0ZXJlZBgHIAEoCBIfChJ1bmF2YWlsYWJsZV9yZWFzb24YCCABKAlIAYgBAUIICgZfcHJpY2VCFQoTX3VuYXZhaWxhYmxlX3JlYXNvbiI7CgVQcmljZRIbChNwcmljZV91c2RjX21pY3JvdXNkGAEgASgDEhUKDXByaWNlX2Rpc3BsYXkYAiABKAkqjAEKClRvb2xTdGF0dXMSLAoXVE9PTF9TVEFUVVNfVU5TUEVDSUZJRUQQABoP2vMYC3Vuc3BlY2lmaWVkEiIKElRPT0xfU1RBVFVTX0FDVElWRRABGgra8xgGYWN0aXZlEiwKF1RPT0xfU1RBVFVTX0NPTUlOR19TT09OEAIaD9rzGAtjb21pbmdfc29vbmIGcHJvdG8z", [file_google_protobuf_struct, file_httpjson_v1_options]);
+  fileDesc("ChZ0b29sZ2F0ZS92MS90b29sLnByb3RvEgt0b29sZ2F0ZS52MSLOAgoEVG9vbBIMCgRuYW1lGAEgASgJEicKBnN0YXR1cxgCIAEoDjIXLnRvb2xnYXRlLnYxLlRvb2xTdGF0dXMSEAoIYmlsbGFibGUYAyABKAgSEwoLZGVzY3JpcHRpb24YBCABKAkSMwoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIE8PMYARImCgVwcmljZRgGIAEoCzISLnRvb2xnYXRlLnYxLlByaWNlSACIAQESDwoHbWV0ZXJlZBgHIAEoCBIfChJ1bmF2YWlsYWJsZV9yZWFzb24YCCABKAlIAYgBARIqCgltYXhfcHJpY2UYCSABKAsyEi50b29sZ2F0ZS52MS5QcmljZUgCiAEBQggKBl9wcmljZUIVChNfdW5hdmFpbGFibGVfcmVhc29uQgwKCl9tYXhfcHJpY2UiOwoFUHJpY2USGwoTcHJpY2VfdXNkY19taWNyb3VzZBgBIAEoAxIVCg1wcmljZV9kaXNwbGF5GAIgASgJKowBCgpUb29sU3RhdHVzEiwKF1RPT0xfU1RBVFVTX1VOU1BFQ0lGSUVEEAAaD9rzGAt1bnNwZWNpZmllZBIiChJUT09MX1NUQVRVU19BQ1RJVkUQARoK2vMYBmFjdGl2ZRIsChdUT09MX1NUQVRVU19DT01JTkdfU09PThACGg/a8xgLY29taW5nX3Nvb25iBnByb3RvMw", [file_google_protobuf_struct, file_httpjson_v1_options]);
 
 /**
  * A tool of the catalogue (specification 1, 2.6).
@@ -76,6 +76,13 @@ export type Tool = Message<"toolgate.v1.Tool"> & {
    * @generated from field: optional string unavailable_reason = 8;
    */
   unavailableReason?: string | undefined;
+
+  /**
+   * The most that a call costs whose price depends on the parameters. Unset if there is no bound.
+   *
+   * @generated from field: optional toolgate.v1.Price max_price = 9;
+   */
+  maxPrice?: Price | undefined;
 };
 
 /**
@@ -86,7 +93,7 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_tool, 0);
 
 /**
- * Fixed price of one call.
+ * Price of one call.
  *
  * @generated from message toolgate.v1.Price
  */

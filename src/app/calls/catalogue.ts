@@ -124,7 +124,8 @@ function hasChanged(tool: Tool, listed: ListedTool | undefined): boolean {
 }
 
 function listing(tool: Tool): ListedTool {
-  const { name, status, unavailableReason, billable, description, inputSchema, fixedPrice } = tool;
-  const { metered = false } = tool;
-  return { name, status, unavailableReason, billable, description, inputSchema, fixedPrice, metered };
+  const { name, status, unavailableReason, description, inputSchema } = tool;
+  const { billable, fixedPrice, maxPrice, metered = false } = tool;
+  const price = { billable, fixedPrice, maxPrice, metered };
+  return { name, status, unavailableReason, description, inputSchema, ...price };
 }

@@ -22,16 +22,22 @@ interface ChangedDocument {
   readonly tools: readonly OfferedTool[];
 }
 
-export function configChanges(before: ChangedDocument, after: ChangedDocument): ConfigChange[] {
+/** @param defaults prices that hold where a document has none */
+export function configChanges(
+  before: ChangedDocument,
+  after: ChangedDocument,
+  defaults: JsonObject,
+): ConfigChange[] {
+  const inference = leafChanges("inference", inferenceOf(before.document), inferenceOf(after.document));
   return [
     ...toolChanges(listed(before.document["tools"]), listed(after.document["tools"])),
     ...schemaChanges(before.tools, after.tools),
     ...modelChanges(modelsOf(before.document), modelsOf(after.document)),
-    ...leafChanges("prices", before.document["prices"], after.document["prices"]).map(priceChange),
-    ...leafChanges("inference", inferenceOf(before.document), inferenceOf(after.document)).map((leaf) => ({
-      ...settingChange(leaf),
-      affectsCallers: leaf.path === "inference.aliases",
-    })),
+    ...priceChanges(leafChanges("prices", before.document["prices"], after.document["prices"]), defaults),
+    ...priceChanges(inference.filter(isPrice), defaults),
+    ...inference
+      .filter((leaf) => !isPrice(leaf))
+      .map((leaf) => ({ ...settingChange(leaf), affectsCallers: leaf.path === "inference.aliases" })),
     ...tierChanges(tiersOf(before.document), tiersOf(after.document)),
     ...leafChanges("sandbox", before.document["sandbox"], after.document["sandbox"]).map((leaf) => ({
       ...settingChange(leaf),
@@ -204,15 +210,26 @@ function asObject(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-function priceChange({ path, before, after }: Leaf): ConfigChange {
-  const words = [before, after].map((value) =>
-    value === undefined
-      ? "its default"
-      : typeof value === "number" && path.endsWith("microusd")
-        ? usd(value)
-        : JSON.stringify(value),
-  );
-  return { kind: "price", affectsCallers: true, text: `${path}: ${words.join(" → ")}` };
+function isPrice({ path }: Leaf): boolean {
+  return path.endsWith("_usd_per_million");
+}
+
+function priceChanges(leaves: readonly Leaf[], defaults: JsonObject): ConfigChange[] {
+  return leaves.flatMap(({ path, before: old, after: now }): ConfigChange[] => {
+    const usual = path
+      .split(".")
+      .reduce<JsonValue | undefined>((part, name) => asObject(part)[name], defaults);
+    if (JSON.stringify(old ?? usual) === JSON.stringify(now ?? usual)) return [];
+    const words = (value: JsonValue | undefined) =>
+      value === undefined ? `${priceText(path, usual)} (its default)` : priceText(path, value);
+    return [{ kind: "price", affectsCallers: true, text: `${path}: ${words(old)} → ${words(now)}` }];
+  });
+}
+
+function priceText(path: string, value: JsonValue | undefined): string {
+  return typeof value === "number" && path.endsWith("microusd")
+    ? usd(value)
+    : (JSON.stringify(value) ?? "none");
 }
 
 function settingChange({ path, before, after }: Leaf): ConfigChange {

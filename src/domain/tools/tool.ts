@@ -33,6 +33,8 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   /** Price of every call; undefined for free tools and for prices that depend on the parameters. */
   readonly fixedPrice: MicroUsd | undefined;
+  /** The most that a call costs whose price depends on the parameters; undefined: it has no bound. */
+  readonly maxPrice?: MicroUsd | undefined;
   /** Whether a call is charged what it used, at most its price. */
   readonly metered?: boolean;
   /** Largest message of a call, bytes; undefined: {@link SMALL_PARAMS_BYTES}. */
@@ -64,6 +66,7 @@ export type ListedTool = Pick<
   | "description"
   | "inputSchema"
   | "fixedPrice"
+  | "maxPrice"
   | "metered"
 >;
 

@@ -22,6 +22,8 @@ const COUNTED = "@counted";
 /** A CEL expression of the configuration. */
 export class CelExpression {
   readonly #evaluate: (variables: Record<string, CelInput>) => unknown;
+  /** Members that the expression names, from a variable on: `["params", "body", "text"]`. */
+  readonly paths: readonly (readonly string[])[];
   #items = 0;
 
   /** @throws Error with a message for the operator if it does not compile or uses other variables */
@@ -38,6 +40,7 @@ export class CelExpression {
           `${variables.length === 1 ? "is" : "are"} available`,
       );
     }
+    this.paths = pathsIn(parsed.expr);
     countRanges(parsed.expr);
     this.#evaluate = plan(env, parsed);
   }
@@ -60,6 +63,29 @@ export class CelExpression {
 }
 
 type Expr = NonNullable<ReturnType<typeof parse>["expr"]>;
+
+function pathsIn(expr: Expr): string[][] {
+  const path = pathOf(expr);
+  return path ? [path] : partsOf(expr).flatMap(pathsIn);
+}
+
+/** Returns the path of `a.b["c"]`; undefined for other expressions. */
+function pathOf({ exprKind: { case: kind, value } }: Expr): string[] | undefined {
+  if (kind === "identExpr") return [value.name];
+  const [operand, name] =
+    kind === "selectExpr"
+      ? [value.operand, value.field]
+      : kind === "callExpr" && value.function === "_[_]"
+        ? [value.args[0], textOf(value.args[1])]
+        : [];
+  const path = operand && pathOf(operand);
+  return path && name !== undefined ? [...path, name] : undefined;
+}
+
+function textOf(expr: Expr | undefined): string | undefined {
+  const constant = expr?.exprKind.case === "constExpr" ? expr.exprKind.value.constantKind : undefined;
+  return constant?.case === "stringValue" ? constant.value : undefined;
+}
 
 /** Makes each loop of an expression count what it goes through. */
 function countRanges(expr: Expr): void {

@@ -95,6 +95,9 @@ export class CustomTool implements Tool {
   get fixedPrice(): MicroUsd | undefined {
     return this.#price.fixed;
   }
+  get maxPrice(): MicroUsd | undefined {
+    return this.#price.ceiling;
+  }
 
   /** Describes the tool and makes it available. @throws Error with a message for the operator */
   async describe(signal: AbortSignal): Promise<void> {
@@ -129,6 +132,8 @@ export class CustomTool implements Tool {
     const problem = descriptionProblem({ description: words, inputSchema }, this.#secrets);
     if (problem !== undefined) throw new UnusableDescriptionError(problem);
     const check = checkOf(inputSchema);
+    const priceless = this.#price.problemWith?.(check.schema);
+    if (priceless !== undefined) throw new UnusableSettingError("price.expression", priceless);
     return { description: words, inputSchema: withShortTexts(check.schema), check };
   }
 

@@ -2,6 +2,7 @@ import { invalidField } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { displayUsd, MAX_MICRO_USD, type MicroUsd } from "../../domain/core/money.ts";
 import { CelExpression } from "./cel-expression.ts";
+import { unknownParameter } from "./named-parameters.ts";
 
 /** Lowest and highest price of a call, micro-USD. */
 export interface PriceBounds {
@@ -18,6 +19,11 @@ export class PriceExpression {
   constructor(text: string, bounds: PriceBounds) {
     this.#expression = new CelExpression(text, ["params"]);
     this.#bounds = bounds;
+  }
+
+  /** Returns why no call can have a price; undefined if parameters of the schema can. */
+  problemWith(inputSchema: JsonObject): string | undefined {
+    return unknownParameter(this.#expression.paths, inputSchema);
   }
 
   /** Evaluates and clamps to the bounds. @throws ToolgateError INVALID_REQUEST if it is not a price */

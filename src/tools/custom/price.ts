@@ -6,6 +6,10 @@ export interface Price {
   readonly billable: boolean;
   /** Undefined for free tools and prices that depend on parameters. */
   readonly fixed: MicroUsd | undefined;
+  /** The most that a call costs, if that depends on parameters; undefined: there is no bound. */
+  readonly ceiling?: MicroUsd | undefined;
+  /** Returns why no parameters of this schema have a price. */
+  problemWith?(inputSchema: JsonObject): string | undefined;
   /** @throws ToolgateError INVALID_REQUEST naming `params` if they have no price */
   of(params: JsonObject): MicroUsd;
 }
@@ -30,5 +34,11 @@ export async function priceFrom(section: PriceSection): Promise<Price> {
   const { PriceExpression } = await import("./price-expression.ts");
   const bounds = { minimum: section.minimum_microusd, maximum: section.maximum_microusd };
   const expression = new PriceExpression(section.expression, bounds);
-  return { billable: true, fixed: undefined, of: (params) => expression.priceOf(params) };
+  return {
+    billable: true,
+    fixed: undefined,
+    ceiling: bounds.maximum,
+    problemWith: (inputSchema) => expression.problemWith(inputSchema),
+    of: (params) => expression.priceOf(params),
+  };
 }

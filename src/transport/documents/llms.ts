@@ -149,12 +149,12 @@ function toolLine(tool: ListedTool): string {
   return `- \`${name}\` (${priceWords(tool)}): ${summary}${parameterWords(inputSchema)}`;
 }
 
-function priceWords({ status, billable, fixedPrice }: ListedTool): string {
+function priceWords({ status, billable, fixedPrice, maxPrice }: ListedTool): string {
   if (status !== "active") return "not available yet";
   if (!billable) return "free";
-  return fixedPrice === undefined
-    ? "priced by its parameters; see the quote"
-    : `${displayUsd(fixedPrice)} a call`;
+  if (fixedPrice !== undefined) return `${displayUsd(fixedPrice)} a call`;
+  const most = maxPrice === undefined ? "" : `, at most ${displayUsd(maxPrice)} a call`;
+  return `priced by its parameters${most}; see the quote`;
 }
 
 function parameterWords({ properties, required }: JsonObject): string {

@@ -94,10 +94,12 @@ function terms(price: MicroUsd, { asset, payTo, feePayer }: WalletPayment): obje
 
 export function priceOf({
   fixedPrice,
+  maxPrice,
   metered,
-}: Pick<SoldTool["tool"], "fixedPrice" | "metered">): JsonObject {
+}: Pick<SoldTool["tool"], "fixedPrice" | "maxPrice" | "metered">): JsonObject {
   if (fixedPrice !== undefined && !metered)
     return { mode: "fixed", currency: "USD", amount: formatUsdc(fixedPrice) };
-  const max = fixedPrice === undefined ? {} : { max: formatUsdc(fixedPrice) };
+  const most = fixedPrice ?? maxPrice;
+  const max = most === undefined ? {} : { max: formatUsdc(most) };
   return { mode: "dynamic", currency: "USD", min: formatUsdc(1n), ...max };
 }

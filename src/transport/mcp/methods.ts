@@ -128,9 +128,10 @@ function isCallable({ name, status, scope }: Tool, caller: Caller | undefined): 
 }
 
 function listed(tool: Tool): object {
-  const { name, inputSchema, annotations, billable, fixedPrice, metered } = tool;
-  const price = fixedPrice !== undefined && {
-    "toolgate/price": { price_usdc_microusd: Number(fixedPrice), price_display: displayUsd(fixedPrice) },
+  const { name, inputSchema, annotations, billable, fixedPrice, maxPrice, metered } = tool;
+  const price = {
+    ...(fixedPrice !== undefined && { "toolgate/price": priceJson(fixedPrice) }),
+    ...(maxPrice !== undefined && { "toolgate/max_price": priceJson(maxPrice) }),
   };
   return {
     name,
@@ -139,4 +140,8 @@ function listed(tool: Tool): object {
     ...(annotations && { annotations }),
     _meta: { "toolgate/billable": billable, ...price, ...(metered && { "toolgate/metered": true }) },
   };
+}
+
+function priceJson(price: bigint): object {
+  return { price_usdc_microusd: Number(price), price_display: displayUsd(price) };
 }

@@ -109,3 +109,43 @@ describe("price in the configuration file", () => {
     ]);
   });
 });
+
+describe("an expression and the schema of its parameters", () => {
+  const schema: JsonObject = {
+    type: "object",
+    properties: {
+      body: { $ref: "#/$defs/body" },
+      "a-b": { type: "number" },
+      free: { type: "object", properties: { a: {} }, additionalProperties: true },
+      list: { type: "array", items: { type: "object", properties: { n: {} } } },
+      any: {},
+    },
+    $defs: { body: { anyOf: [{ type: "object", properties: { text: {} } }, { type: "null" }] } },
+  };
+  const problem = (expression: string) => new PriceExpression(expression, {}).problemWith(schema);
+
+  it.each([
+    "size(params.body.text)",
+    'int(params["a-b"])',
+    "has(params.free.other) ? 2 : 1",
+    "params.list.map(one, one.m).size() + params.list[0].n",
+    "params.any.thing.other",
+    "size(params)",
+    "1",
+  ])("fit: %s", (expression) => {
+    expect(problem(expression)).toBeUndefined();
+  });
+
+  it.each([
+    ["size(params.text)", "params.text"],
+    ['size(params["text"])', "params.text"],
+    ["has(params.text) ? 2 : 1", "params.text"],
+    ["1 + params.body.txt.size()", "params.body.txt"],
+    ["params.list.all(one, one == params.nothing) ? 2 : 1", "params.nothing"],
+  ])("do not fit: %s", (expression, named) => {
+    expect(problem(expression)).toBe(
+      `names ${named}, which does not exist; there is params.body.text, params.a-b, params.free.a, ` +
+        "params.list, params.any",
+    );
+  });
+});

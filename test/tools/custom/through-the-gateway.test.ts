@@ -149,6 +149,7 @@ describe("custom tools", () => {
         required: ["city"],
         additionalProperties: false,
       },
+      max_price: { price_usdc_microusd: 400, price_display: "$0.0004" },
     });
     expect(tools.at(-2)).toMatchObject({ name: "take_note", billable: false, description: "Takes a note." });
     expect(tools.at(-1)).toMatchObject({ name: "elsewhere", price: { price_usdc_microusd: 70 } });

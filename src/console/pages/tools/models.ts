@@ -22,9 +22,14 @@ export function modelsOf(schema: JsonObject | undefined): readonly Model[] {
     }));
 }
 
-export function priceLabel({ billable, price }: Pick<Tool, "billable" | "price">): string {
+export function priceLabel({
+  billable,
+  price,
+  maxPrice,
+}: Pick<Tool, "billable" | "price" | "maxPrice">): string {
   if (!billable) return "Free";
-  return price ? `${formatUsd(price.priceUsdcMicrousd)} per call` : "By the parameters";
+  if (price) return `${formatUsd(price.priceUsdcMicrousd)} per call`;
+  return `By the parameters${maxPrice ? `, at most ${formatUsd(maxPrice.priceUsdcMicrousd)}` : ""}`;
 }
 
 export function toolHref(tool: string, model?: string): string {

@@ -125,7 +125,8 @@ function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: Paymen
 }
 
 function toolMessage(tool: ListedTool): ToolMessage {
-  const { name, status, unavailableReason, billable, inputSchema, fixedPrice, metered = false } = tool;
+  const { name, status, unavailableReason, billable, inputSchema } = tool;
+  const { fixedPrice, maxPrice, metered = false } = tool;
   return create(ToolSchema, {
     name,
     status: status === "active" ? ToolStatus.ACTIVE : ToolStatus.COMING_SOON,
@@ -134,9 +135,11 @@ function toolMessage(tool: ListedTool): ToolMessage {
     metered,
     description: describedForModels(tool),
     inputSchema,
-    price:
-      fixedPrice === undefined
-        ? undefined
-        : { priceUsdcMicrousd: fixedPrice, priceDisplay: displayUsd(fixedPrice) },
+    ...(fixedPrice !== undefined && { price: priceMessage(fixedPrice) }),
+    ...(maxPrice !== undefined && { maxPrice: priceMessage(maxPrice) }),
   });
+}
+
+function priceMessage(price: bigint) {
+  return { priceUsdcMicrousd: price, priceDisplay: displayUsd(price) };
 }

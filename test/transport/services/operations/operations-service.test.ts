@@ -328,7 +328,7 @@ describe("the configuration", () => {
         {
           kind: "price",
           affectsCallers: true,
-          text: "prices.vram_estimate.flat_microusd: its default → $0.007",
+          text: "prices.vram_estimate.flat_microusd: $0.001 (its default) → $0.007",
         },
       ],
     });
