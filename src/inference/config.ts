@@ -5,6 +5,9 @@ import { parseTokenRate } from "../domain/tools/chat.ts";
 const DEFAULT_TIMEOUT_MS = 600_000;
 const DEFAULT_PIECE_TIMEOUT_MS = 300_000;
 
+/** Bytes of a request with images. */
+export const DEFAULT_BODY_BYTES = 20 * 1024 * 1024;
+
 export const KINDS = ["openai", "vllm", "ollama", "openrouter"] as const;
 
 const OWN_HEADERS = new Set(
@@ -50,6 +53,8 @@ const offer = {
   bytes_per_token: z.int().min(1).max(8).prefault(1),
   /** Most tokens that an image takes. Default: the model takes no images. */
   image_tokens: z.int().min(1).max(1_000_000).optional(),
+  /** Bytes of a request with images. Default with `image_tokens`: {@link DEFAULT_BODY_BYTES}. */
+  max_body_bytes: z.int().min(1_048_576).max(41_943_040).optional(),
 };
 
 /** What the server charges the operator. For reports only. Default: unknown. */

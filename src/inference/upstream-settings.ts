@@ -4,6 +4,7 @@ import type { ModelCost } from "./model-cost.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import {
   type CostSection,
+  DEFAULT_BODY_BYTES,
   defaultUpstream,
   type EmbeddingModelSection,
   type InferenceSection,
@@ -148,7 +149,10 @@ function termsOf(
     contextLength: offer.context_length,
     maxOutputTokens: offer.max_output_tokens,
     bytesPerToken: offer.bytes_per_token,
-    ...(offer.image_tokens !== undefined && { imageTokens: offer.image_tokens }),
+    ...(offer.image_tokens !== undefined && {
+      imageTokens: offer.image_tokens,
+      maxBodyBytes: offer.max_body_bytes ?? DEFAULT_BODY_BYTES,
+    }),
     ...(unknown_members === "pass" && { passesUnknown: true }),
     ...(image_urls === "pass" && { passesUrls: true }),
   };

@@ -14,6 +14,7 @@ import { DeltaRelay } from "./delta-relay.ts";
 import { readEmbeddings, type EmbeddingOptions } from "./embedding-answer.ts";
 import { RequestTimer } from "./request-timer.ts";
 import { CONNECTION_LOST, readResponse } from "./read-response.ts";
+import { withImages } from "./attached-images.ts";
 import { withErrorObject, withoutPlaces } from "./refusal.ts";
 import { SecretError, Secrets } from "./secrets.ts";
 import { cancelled, upstreamFailure, type ModelServerError, type RequestState } from "./upstream-failure.ts";
@@ -131,7 +132,8 @@ export class Upstream {
     let cutBy: string | null;
     try {
       const body = this.#bodyOf(request);
-      const response = await this.#post("/chat/completions", body, options, timer.signal);
+      const sent = options.attached ? await withImages(body, options.attached) : body;
+      const response = await this.#post("/chat/completions", sent, options, timer.signal);
       cutBy = await readResponse(response, received, progress);
       // A count is delivered however the answer ended.
       if (cutBy === CONNECTION_LOST) cutBy = endOf(undefined, timer.state, options) ?? cutBy;
@@ -185,7 +187,7 @@ export class Upstream {
     return new URL(path, `${this.#settings.baseUrl}/`).href;
   }
 
-  #bodyOf({ model, messages, maxTokens, temperature, more }: ChatRequest): object {
+  #bodyOf({ model, messages, maxTokens, temperature, more }: ChatRequest) {
     const { stream, limitParameter, kind } = this.#settings;
     // vLLM can count with each chunk: a stream that is cut is then charged by its tokens.
     const counts = { include_usage: true, ...(kind === "vllm" && { continuous_usage_stats: true }) };
@@ -204,7 +206,11 @@ export class Upstream {
 type Sender = Pick<ChatOptions, "idempotencyKey" | "span">;
 
 function headersOf({ idempotencyKey, span }: Sender): Record<string, string> {
-  return { ...span?.headers, ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }) };
+  return {
+    "Content-Type": "application/json",
+    ...span?.headers,
+    ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+  };
 }
 
 /** Returns the finish reason of a cut answer; null if it cannot be delivered. */

@@ -60,8 +60,8 @@ export function openGuardedFetch({
   const guarded: Fetch = async (input, init = {}) => {
     if (input instanceof Request) throw new TypeError("Request objects are not supported; pass a URL");
     const { method = "GET", body, signal, onTrailers } = init;
-    if (body !== undefined && body !== null && typeof body !== "string")
-      throw new TypeError("only text bodies are supported");
+    if (body !== undefined && body !== null && typeof body !== "string" && !(body instanceof Uint8Array))
+      throw new TypeError("only texts and bytes are supported as bodies");
     const answer = await fetch(input, {
       method,
       headers: [...new Headers(init.headers)],

@@ -1,6 +1,7 @@
 import type { RequestRecord } from "../app/operations/request-record.ts";
 import type { Caller } from "../domain/accounts/caller.ts";
 import type { Memo } from "../domain/payments/memo.ts";
+import type { AttachedTexts } from "../domain/tools/chat.ts";
 import type { ProgressListener, ResultSink } from "../domain/tools/tool.ts";
 import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./headers.ts";
@@ -30,6 +31,7 @@ export interface RequestContext {
   readonly form?: "openai";
   /** Receives the result of a tool call in parts; undefined: it is only returned. */
   readonly output?: ResultSink | undefined;
+  readonly attached?: AttachedTexts;
   /** Called when the tool starts, after the settlement of an x402 payment was reported. */
   readonly onStart?: (() => void) | undefined;
   /** Idempotency-Key header or metadata, as sent. */

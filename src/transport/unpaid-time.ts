@@ -111,6 +111,13 @@ export class UnpaidTime implements RequestObserver {
     if (payer !== undefined) this.#buckets.count(payer, ms / timeShare);
   }
 
+  /** Counts work that another thread did. */
+  count(record: RequestRecord, ms: number): void {
+    const { payer, timeShare } = record;
+    record.workMs += ms;
+    if (payer !== undefined) this.#buckets.count(payer, ms / timeShare);
+  }
+
   ended({ payer, charged, workMs, timeShare, caller }: RequestRecord): void {
     if (payer === undefined || workMs === 0) return;
     if (charged > 0n) this.#buckets.giveBack(payer, workMs / timeShare);

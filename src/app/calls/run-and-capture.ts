@@ -46,7 +46,7 @@ export async function runAndCapture(
 ): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
   const { accountId, runId, payment, price } = authorization;
   const digest = claimDigest({ ...authorization, payment });
-  const { caller, progress, output, record } = context;
+  const { caller, progress, output, attached, record } = context;
   if (record) record.runId = runId;
   const usage: { used?: MicroUsd; model?: ModelUse } = {};
   const meter = (used: MicroUsd) => void (usage.used = used);
@@ -58,6 +58,7 @@ export async function runAndCapture(
     caller,
     progress,
     output,
+    attached,
     meter,
     noteModel,
   };

@@ -3,6 +3,7 @@ import canonicalize from "canonicalize";
 import type { Caller } from "../accounts/caller.ts";
 import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
+import type { AttachedTexts } from "../tools/chat.ts";
 import type { ProgressListener, ResultSink } from "../tools/tool.ts";
 import { ToolgateError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -41,6 +42,7 @@ export interface CallContext {
   readonly progress?: ProgressListener | undefined;
   /** Receives the result in parts; undefined: it is only returned. */
   readonly output?: ResultSink | undefined;
+  readonly attached?: AttachedTexts | undefined;
   /** Called when the tool starts under its hold. */
   readonly onStart?: ((payment: StartPayment | undefined) => void) | undefined;
   readonly record?: CallRecord | undefined;

@@ -2,6 +2,9 @@ import type { JsonObject } from "../core/json.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Span } from "../core/span.ts";
 
+/** The bytes of long texts of the params, as JSON has them between quotes, by the text in their place. */
+export type AttachedTexts = ReadonlyMap<string, Uint8Array>;
+
 export const CHAT_ROLES = ["system", "user", "assistant"] as const;
 
 /** A message of a conversation (specification 2.1). */
@@ -26,6 +29,8 @@ export interface ChatModel {
   readonly bytesPerToken: number;
   /** Most tokens that one image of a prompt takes; undefined: the model takes no images. */
   readonly imageTokens?: number | undefined;
+  /** Largest request body with images, bytes; undefined: as of any call. */
+  readonly maxBodyBytes?: number | undefined;
   /** Limits of all callers of one instance together; undefined: none. */
   readonly requestsPerMinute?: number | undefined;
   readonly concurrency?: number | undefined;
@@ -134,6 +139,8 @@ export interface ChatOptions {
   readonly span?: Span | undefined;
   /** Reports the number of chunks received. Not called if the server does not stream. */
   readonly onChunk?: ((chunks: number) => void) | undefined;
+  /** Images of the messages. */
+  readonly attached?: AttachedTexts | undefined;
   /** Receives the answer while it is generated; undefined: it is only returned. */
   readonly listener?: ChatListener | undefined;
 }

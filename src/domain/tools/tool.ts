@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { ChatModel, ModelAlias } from "./chat.ts";
+import type { AttachedTexts, ChatModel, ModelAlias } from "./chat.ts";
 import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { Scope } from "../accounts/scope.ts";
@@ -126,6 +126,7 @@ export interface ToolContext {
   readonly progress?: ProgressListener | undefined;
   /** Undefined: the result is only returned. Tools that cannot write parts only return it. */
   readonly output?: ResultSink | undefined;
+  readonly attached?: AttachedTexts | undefined;
   /**
    * Reports what the call has used, micro-USD; the last report counts. Without one a result is charged its
    * price. Undefined if nothing is charged.

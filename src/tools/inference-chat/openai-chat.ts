@@ -40,12 +40,22 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
     return {
       price: ceilingOf(model, conversation),
       async run(context) {
-        const { runId = "", caller, signal, idempotencyKey, output, meter, noteModel, span } = context;
+        const {
+          runId = "",
+          caller,
+          signal,
+          idempotencyKey,
+          output,
+          attached,
+          meter,
+          noteModel,
+          span,
+        } = context;
         const { accountId } = caller;
         const head = headOf(runId, model.id);
         const request = { model: model.id, messages, maxTokens, temperature, more };
         const listener = output && listenerOf(head, output);
-        const options = { signal, accountId, idempotencyKey, listener, span };
+        const options = { signal, accountId, idempotencyKey, attached, listener, span };
         noteModel?.({ model: model.id });
         const completion = await inference.complete(request, options);
         noteModel?.({ model: model.id, cost: completion.cost });

@@ -19,6 +19,7 @@ import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
 import { sharedEncoding } from "../shared-message.ts";
 import { bodyWithV1 } from "../x402/offers.ts";
+import { LargeBodies } from "./large-bodies.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
 import { rawResponse } from "./parse-error.ts";
 import { HttpCredentials, requireHost, requireIdentityCoding, singleHeader } from "./request-head.ts";
@@ -32,6 +33,8 @@ export interface JsonHandler {
   admit?(request: IncomingMessage): void;
   /** Returns the contract's path whose rules apply to a path that the contract does not have. */
   contractPath?(path: string): string;
+  /** Returns the largest body of a path, bytes; undefined: as the contract's path has it. */
+  bodyLimit?(path: string): number | undefined;
   /** Returns the response to an error in the protocol's form. */
   failed?(exchange: JsonExchange, answer: HttpResponse): HttpResponse;
   respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse>;
@@ -70,6 +73,7 @@ export interface JsonCall {
 /** The generated routes over HTTP, for JSON and MCP: reads requests, calls the pipeline, responds. */
 export class JsonRoutes {
   readonly #deps: JsonRoutesDeps;
+  readonly #largeBodies = new LargeBodies();
   readonly #errorBody: ReturnType<typeof createErrorBody>;
 
   constructor(deps: JsonRoutesDeps) {
@@ -91,16 +95,23 @@ export class JsonRoutes {
     const { path, query } = splitTarget(request.url ?? "/");
     const bodyRead = !hasBody(request);
     const exchange = { request, response, gone, record, headers, path, query, bodyRead };
+    let giveBack = () => {};
     try {
       requireHost(request);
       handler.admit?.(request);
-      const { match, operation, limit } = this.#route(request, handler.contractPath?.(path) ?? path);
+      const { match, operation, limit } = this.#route(
+        request,
+        handler.contractPath?.(path) ?? path,
+        handler.bodyLimit?.(path),
+      );
       record.method = operation.name;
       if (record.span) record.route = `${request.method} ${match.route.pattern}`;
       // Waits in any case: Node then delivers the body of the same packet.
       const credentials = new HttpCredentials(request);
       const { caller, rate, client } = await pipeline.authenticate(operation, credentials, record);
       if (rate) headers.push(...rateLimitHeaders(rate));
+      const large = largeBytes(request, limit);
+      if (large > 0 && caller) giveBack = this.#largeBodies.take(caller.accountId, large);
       const arriving = readBody(request, limit);
       const body = arriving instanceof Promise ? await arriving : arriving;
       exchange.bodyRead = true;
@@ -112,15 +123,17 @@ export class JsonRoutes {
       const answer = this.errorResponse(exchange, error);
       const shown = handler.failed?.(exchange, answer) ?? answer;
       pipeline.requests.end(record, shown.status, send(response, headers, shown));
+    } finally {
+      giveBack();
     }
   }
 
   /** @throws ToolgateError for an unknown route or a body that it does not accept */
-  #route(request: IncomingMessage, path: string) {
+  #route(request: IncomingMessage, path: string, bodyLimit: number | undefined) {
     const { pipeline, transcoder } = this.#deps;
     const match = findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
-    const limit = this.#limitOf(operation, path);
+    const limit = bodyLimit ?? this.#limitOf(operation, path);
     checkDeclaredLength(request, limit);
     requireIdentityCoding(request);
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
@@ -224,6 +237,16 @@ class MethodNotAllowedError extends ToolgateError {
 
 function asToolgateError(error: unknown): unknown {
   return error instanceof JsonFieldError ? new ToolgateError("INVALID_REQUEST", error.message) : error;
+}
+
+/** Bodies up to this size are so many that only the rates limit them, bytes. */
+const USUAL_BYTES = 1024 * 1024;
+
+/** Bytes that a large body may have; 0: it is none. */
+function largeBytes(request: IncomingMessage, limit: number): number {
+  if (!hasBody(request)) return 0;
+  const declared = Number(request.headers["content-length"] ?? limit);
+  return declared > USUAL_BYTES ? declared : 0;
 }
 
 /** The tool of a path that names one, such as `/x402/echo`. */

@@ -5,12 +5,14 @@ import { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError, invalidField } from "../../domain/core/errors.ts";
+import type { AttachedTexts, ChatModel } from "../../domain/tools/chat.ts";
 import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "../http/json-routes.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerJson, lastChunks, openAiError, openAiRateHeaders } from "./answer.ts";
+import { cutImages, requireImages } from "./cut-images.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import { modelById, modelList } from "./models.ts";
 import { parseBody } from "#httpjson/runtime/index.ts";
@@ -19,6 +21,8 @@ const BASE = "/openai/v1/";
 const MODELS = `${BASE}models`;
 const CHAT = `${BASE}chat/completions`;
 const EMBEDDINGS = `${BASE}embeddings`;
+/** Bytes of which another thread computes the digest in a millisecond, at least. */
+const DIGESTED_PER_MS = 400_000;
 const [COMPLETE, EMBED] = ["inference_chat", "inference_embed"];
 
 export interface OpenAiHandlerDeps {
@@ -51,6 +55,17 @@ export class OpenAiHandler implements JsonHandler {
     throw new ToolgateError("NOT_FOUND", `no route matches this path; there are ${paths}`);
   }
 
+  /** @returns the largest body of all models that take images */
+  bodyLimit(path: string): number | undefined {
+    if (path !== CHAT) return undefined;
+    const limits = this.#chatModels().flatMap(({ maxBodyBytes }) => maxBodyBytes ?? []);
+    return limits.length === 0 ? undefined : Math.max(...limits);
+  }
+
+  #chatModels(): readonly ChatModel[] {
+    return this.#deps.catalogue.tools.find(({ name }) => name === COMPLETE)?.openai?.models ?? [];
+  }
+
   respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
     const { headers, path } = exchange;
     headers.push(...openAiRateHeaders(headers, this.#deps.clock));
@@ -79,10 +94,28 @@ export class OpenAiHandler implements JsonHandler {
   }
 
   async #chat(exchange: JsonExchange, call: JsonCall): Promise<HttpResponse> {
-    const request = readChatRequest(this.#bodyOf(call, COMPLETE));
+    const { sizes, time } = this.#deps.pipeline;
+    if (call.body.length <= sizes.limitOf(COMPLETE))
+      return this.#complete(exchange, call, { body: this.#bodyOf(call, COMPLETE), attached: undefined });
+    const { rest, attached } = await cutImages(call.body);
+    time.count(exchange.record, call.body.length / DIGESTED_PER_MS);
+    return time.measure(exchange.record, () => {
+      const body = this.#bodyOf({ ...call, body: rest }, COMPLETE);
+      this.#requireSize(call, body["model"]);
+      requireImages(body, attached);
+      return this.#complete(exchange, call, { body, attached });
+    });
+  }
+
+  async #complete(
+    exchange: JsonExchange,
+    call: JsonCall,
+    { body, attached }: ChatBody,
+  ): Promise<HttpResponse> {
+    const request = readChatRequest(body);
     const { params } = request;
     const run = (more: Partial<RequestContext>) =>
-      this.#run(exchange, call, { tool: COMPLETE, params }, more);
+      this.#run(exchange, call, { tool: COMPLETE, params }, { ...more, ...(attached && { attached }) });
     if (!request.stream) return { status: 200, json: answerJson(await run({})) };
     const { response, headers, gone } = exchange;
     const stream = new ChunkStream(response, headers, gone);
@@ -99,6 +132,18 @@ export class OpenAiHandler implements JsonHandler {
       const answer = this.#deps.routes.errorResponse(exchange, error);
       return { ...openAiError(answer), stream };
     }
+  }
+
+  /** @param id of a model or an alias, whose models all take it. @throws ToolgateError PAYLOAD_TOO_LARGE */
+  #requireSize({ body }: JsonCall, id: JsonValue | undefined): void {
+    const { aliases = [] } = this.#deps.catalogue.tools.find(({ name }) => name === COMPLETE)?.openai ?? {};
+    const named = aliases.find((alias) => alias.id === id)?.models ?? [id];
+    const models = this.#chatModels().filter((model) => named.includes(model.id));
+    const limit = Math.min(...models.map(({ maxBodyBytes = 0 }) => maxBodyBytes));
+    if (models.length > 0 && body.length <= limit) return;
+    const most = Math.max(models.length > 0 ? limit : 0, this.#deps.pipeline.sizes.limitOf(COMPLETE));
+    const words = `body: is larger than ${most} bytes, the limit of the model; send less`;
+    throw new ToolgateError("PAYLOAD_TOO_LARGE", words);
   }
 
   /** @throws ToolgateError PAYLOAD_TOO_LARGE, INVALID_REQUEST; JsonFieldError for what is not JSON */
@@ -150,6 +195,11 @@ function withNumbers(item: JsonValue): JsonValue {
   const bytes = Buffer.from(item["embedding"], "base64");
   const embedding = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
   return { ...item, embedding };
+}
+
+interface ChatBody {
+  readonly body: JsonObject;
+  readonly attached: AttachedTexts | undefined;
 }
 
 /** OpenAI API, "Create chat completion". */

@@ -16,6 +16,7 @@ import { conversations } from "./conversations.ts";
 import { clientLibraries } from "./client-libraries.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
+import { largeImages } from "./large-images.ts";
 import { serverFetches } from "./server-fetches.ts";
 import { walletBuyer } from "./wallet-buyer.ts";
 import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
@@ -441,6 +442,11 @@ describe("curl", () => {
 });
 
 clientLibraries(world, () => agent, COUNTED);
+largeImages(
+  world,
+  () => upstream,
+  () => agent,
+);
 conversations(
   world,
   () => upstream,
@@ -468,12 +474,6 @@ describe("errors over the OpenAI API", () => {
       { type: "invalid_request_error", code: "INVALID_REQUEST", param },
     ]);
     expect(json.error.message).toMatch(new RegExp(`^${param.replaceAll(/[.[\]]/g, "\\$&")}: `));
-  });
-
-  it("refuses images that the model does not take", async () => {
-    const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
-    const { json } = await post({ model: "good", messages: [{ role: "user", content: [image] }] });
-    expect(json.error).toMatchObject({ param: "messages", message: /images/ });
   });
 
   it("is what the official client expects: 401, 404, 429 with OpenAI's headers", async () => {

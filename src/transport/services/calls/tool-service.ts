@@ -110,8 +110,8 @@ function reportOnce({ onSettlement }: RequestContext): Notify {
 
 /** The header of a stream is sent before there is a receipt, so its payment is reported at the start. */
 function callContext(context: KeyedContext, proof: ProofCarriers, notify: Notify): CallContext {
-  const { caller, requestId, signal, progress, output, record } = context;
-  const call = { caller, requestId, signal, progress, record };
+  const { caller, requestId, signal, progress, output, attached, record } = context;
+  const call = { caller, requestId, signal, progress, attached, record };
   if (!output) return call;
   const onStart = (payment: StartPayment | undefined) => {
     notify(payment && settlementOfSuccess(proof, payment));
