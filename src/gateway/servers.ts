@@ -205,7 +205,7 @@ export function createServers({
       connect,
       mcp,
       openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: systemClock }),
-      facade: new Facade(routes, pipeline.sizes),
+      facade: new Facade(routes, pipeline, walletParts.sold),
       routes,
     }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),

@@ -23,6 +23,8 @@ export interface RequestContext {
   readonly metaPayment?: unknown;
   /** Path of the request, such as `/mcp`: the paid resource in x402. Undefined over gRPC and Connect. */
   readonly path?: string | undefined;
+  /** Why the call cannot be read; the request has the parameters of the tool's example instead. */
+  readonly unreadable?: string;
   /** Receives the outcome of the x402 payment before the response; the transport sends the header with it. */
   readonly onSettlement?: (report: SettlementReport) => void;
   /** Reports progress of a long call; undefined when not requested. */

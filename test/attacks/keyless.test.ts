@@ -112,6 +112,72 @@ describe("a call without an API key", () => {
   });
 });
 
+describe("a question for terms without parameters", () => {
+  const probe = (init: RequestInit, path = PATH) => fetch(world.gateway.baseUrl + path, init);
+  const post = (body: string | null, type: string | undefined = "application/json", path = PATH) =>
+    probe({ method: "POST", body, headers: type === undefined ? {} : { "Content-Type": type } }, path);
+
+  it.each<[string, () => Promise<Response>]>([
+    ["no body", () => post(null)],
+    ["no content type", () => probe({ method: "POST" })],
+    ["an empty text", () => post("")],
+    ["an empty object", () => post("{}")],
+    ["a list", () => post("[]")],
+    ["null", () => post("null")],
+    ["no JSON", () => post("model=llama")],
+    ["a form", () => post("model=llama", "application/x-www-form-urlencoded")],
+    [
+      "a compressed body",
+      () => probe({ method: "POST", body: "x", headers: { "Content-Encoding": "gzip" } }),
+    ],
+    ["another type", () => post('{"model":7}')],
+    ["an unknown parameter", () => post('{"modell":"llama-3.1-8b"}')],
+    ["a lone surrogate", () => post('{"model":"\\ud800"}')],
+    ["a query", () => post("{}", "application/json", `${PATH}?x=1`)],
+    ["GET", () => probe({})],
+    ["GET with a query", () => probe({}, `${PATH}?utm_source=a`)],
+    ["HEAD", () => probe({ method: "HEAD" })],
+  ])("is answered for %s with the terms of the published example", async (_, ask402) => {
+    const answer = await ask402();
+    const text = await answer.text();
+    expect(answer.status, text).toBe(402);
+    if (text !== "")
+      expect(JSON.parse(text)).toMatchObject({ code: "PAYMENT_REQUIRED", quote: { tool: TOOL } });
+    const offer = decodePaymentRequiredHeader(answer.headers.get("payment-required") ?? "");
+    const { items } = JSON.parse(await (await probe({}, "/.well-known/x402")).text());
+    const published = items.find(({ resource }: { resource: string }) => resource.endsWith(PATH));
+    expect(offer).toMatchObject({ resource: { url: published.resource }, accepts: published.accepts });
+    expect(offer.error).toMatch(/These are the terms of the example/);
+    expect(offer.extensions).toHaveProperty("bazaar.info.input.body", PARAMS);
+  });
+
+  it("is no question with a payment: what is invalid is refused, and nothing is sent or charged", async () => {
+    const signed = await payer.sign((await probe({})).headers.get("payment-required") ?? "");
+    const before = [await relays(), await payer.usdc()];
+    const headers = { "PAYMENT-SIGNATURE": signed, "Content-Type": "application/json" };
+    for (const body of [undefined, "", "{}", "[]", "null", "x", '{"modell":"llama-3.1-8b"}', '{"model":7}'])
+      expect((await probe({ method: "POST", headers, ...(body !== undefined && { body }) })).status).toBe(
+        400,
+      );
+    const form = { ...headers, "Content-Type": "text/plain" };
+    expect((await probe({ method: "POST", headers: form, body: "{}" })).status).toBe(415);
+    expect((await probe({ headers })).status).toBe(405);
+    const other = await ask(signed, OTHER_PARAMS);
+    expectRefused(other, "INVALID_PAYMENT", /for another tool or other params/);
+    expect([await relays(), await payer.usdc()]).toEqual(before);
+    expect((await ask(signed, { ...PARAMS, dtype: null })).status).toBe(200);
+  });
+
+  it("tells unknown and free tools apart, by any method", async () => {
+    for (const init of [{}, { method: "POST" }]) {
+      expect((await probe(init, "/x402/nothing")).status).toBe(404);
+      expect((await probe(init, "/x402/echo")).status).toBe(401);
+    }
+    expect((await probe({ method: "PUT" })).status).toBe(405);
+    expect((await post("x".repeat(70_000))).status).toBe(413);
+  });
+});
+
 describe("a stolen payment", () => {
   it("buys no other tool, no other params, and nothing with an API key", async () => {
     const agent = await world.agent();

@@ -175,11 +175,12 @@ describe("the gateway matches its OpenAPI document", () => {
     const offer = (await buy(PAID.params)).headers.get("payment-required") ?? "";
     const proof = { "PAYMENT-SIGNATURE": await payer.sign(offer) };
     expect((await buy(PAID.params, proof)).body.receipt.paid_by).toBe("gasless");
-    expect((await buy({ model: 7 })).status).toBe(400);
+    expect((await buy({ model: 7 })).status).toBe(402);
+    expect((await buy({ model: 7 }, proof)).status).toBe(400);
     expect((await buy(ECHO.params, {}, "/x402/echo")).status).toBe(401);
     expect((await buy(PAID.params, {}, "/x402/teleport")).status).toBe(404);
     expect((await buy(JSON.stringify("x".repeat(70_000)))).status).toBe(413);
-    expect((await buy("model=1", { "content-type": "text/plain" })).status).toBe(415);
+    expect((await buy("model=1", { "content-type": "text/plain", ...proof })).status).toBe(415);
     const costly = await world.startAnother({ GASLESS_MINIMUM_MICROUSD: "1000000" });
     expect((await buy(PAID.params, {}, route, costly)).status).toBe(403);
     const link = await openDatabaseLink(world.database.url);

@@ -22,6 +22,10 @@ import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { configFileSchema } from "../../src/config/config-file.ts";
+import type { ListedTool } from "../../src/domain/tools/tool.ts";
+import { executeParams } from "../../src/tools/sandbox/params.ts";
+import { vramParams } from "../../src/tools/vram-estimate/params.ts";
+import { shortBazaars } from "../../src/transport/x402/bazaar.ts";
 import { useModelServer, useWorld } from "../support/use-world.ts";
 
 /** What agents find without a key, judged by the packages that they use. */
@@ -183,6 +187,37 @@ describe("an offer without an API key", () => {
     const { tags, serviceName, description } = offer.resource;
     expect(sanitizeResourceServiceMetadata(offer.resource)).toEqual({ tags, serviceName });
     expect(description).toMatch(/^Estimates the GPU memory/);
+  });
+
+  it("names the parameters of every tool, and says what it leaves out", async () => {
+    const { tools } = JSON.parse(await (await fetch(`${world.gateway.baseUrl}/mcp/capabilities`)).text());
+    for (const { resource, extensions } of (await manifest()).items) {
+      const name = path.basename(resource);
+      const tool = tools.find((one: { name: string }) => one.name === name);
+      const offer = await offerOf(resource, {});
+      const bazaar = offer.extensions?.["bazaar"] as DiscoveryExtension;
+      expectValid(bazaar);
+      expect(bazaar.info).toEqual(extensions.bazaar.info);
+      const { body } = z
+        .object({
+          properties: z.object({
+            input: z.object({ properties: z.object({ body: z.record(z.string(), z.json()) }) }),
+          }),
+        })
+        .parse(bazaar.schema).properties.input.properties;
+      const named = z.object({ properties: z.record(z.string(), z.json()) }).parse(body);
+      expect(Object.keys(named.properties)).toEqual(Object.keys(tool.input_schema.properties));
+      if (name === "vram_estimate") expect(body["$comment"]).toMatch(/well-known\/x402/);
+    }
+  });
+
+  it("names the parameters of other built-in tools too", () => {
+    for (const params of [executeParams, vramParams]) {
+      const inputSchema = z.record(z.string(), z.json()).parse(z.toJSONSchema(params, { io: "input" }));
+      const listed = { inputSchema } as ListedTool;
+      for (const form of shortBazaars(listed, {}).slice(0, -1))
+        for (const name of Object.keys(params.shape)) expect(JSON.stringify(form)).toContain(`"${name}":{`);
+    }
   });
 
   it("is small enough to come back in PAYMENT-SIGNATURE", async () => {

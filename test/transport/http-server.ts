@@ -56,7 +56,7 @@ export async function openHttpServer(
       connect,
       mcp,
       openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }),
-      facade: new Facade(routes, pipeline.sizes),
+      facade: new Facade(routes, pipeline, { byName: () => new Map() }),
       routes,
     },
     limits,

@@ -2,8 +2,9 @@ import { OTHER } from "../operations/request-record.ts";
 import { type CallContext, fingerprint, withChoice } from "../../domain/calls/call-context.ts";
 import { type Caller, walletCaller } from "../../domain/accounts/caller.ts";
 import { malformedProof, ToolgateError } from "../../domain/core/errors.ts";
-import { displayUsd } from "../../domain/core/money.ts";
+import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import { ANY_WALLET } from "../../domain/payments/quote.ts";
+import type { Tool } from "../../domain/tools/tool.ts";
 import type { Proof } from "../../domain/payments/proof.ts";
 import type { WalletAccounts } from "../accounts/accounts.ts";
 import { paymentRefused } from "../payments/payment-methods.ts";
@@ -28,7 +29,11 @@ export interface WalletCallResult extends ToolCallResult {
 }
 
 /** The context of a call without an API key; `caller`: the account of a wallet that signed in to spend. */
-export type WalletContext = Omit<CallContext, "caller"> & { readonly caller: Caller | undefined };
+export type WalletContext = Omit<CallContext, "caller"> & {
+  readonly caller: Caller | undefined;
+  /** Whether the parameters are the tool's example, as those of the request cannot be read. */
+  readonly probed?: boolean;
+};
 
 /**
  * A tool call without an API key. An x402 payment buys it for the payer's account, which its first settled
@@ -50,19 +55,13 @@ export async function callByWallet(
   if (caller) return callFromBalance(deps, call, { ...context, caller });
   if (!tool.billable) throw freeTool(tool.name);
   const { params } = withPresentParams(tool, call);
-  const prepared = tool.prepare(params);
   const callFingerprint = fingerprint(tool.name, params);
+  if (context.probed && tool.fixedPrice !== undefined)
+    throw anyWalletOffer(deps, tool, tool.fixedPrice, callFingerprint);
+  const prepared = tool.prepare(params);
   const proof = deps.payments.parse(call);
-  if (!proof) {
-    const { price } = prepared;
-    const costs = `costs ${tool.metered ? "at most " : ""}${displayUsd(price)}`;
-    throw new PaymentRequiredError(
-      tool.name,
-      deps.quotes.issue(ANY_WALLET, price, withChoice(callFingerprint, prepared.choice?.name)),
-      `This call ${costs}: pay it with x402 and repeat the request with PAYMENT-SIGNATURE` +
-        (tool.metered ? ". What the call does not use stays on the balance of your wallet's account" : ""),
-    );
-  }
+  if (!proof)
+    throw anyWalletOffer(deps, tool, prepared.price, withChoice(callFingerprint, prepared.choice?.name));
   const known = {
     tool,
     prepared,
@@ -81,6 +80,21 @@ export async function callByWallet(
   } finally {
     catalogue.endCall();
   }
+}
+
+function anyWalletOffer(
+  { quotes }: Pick<WalletCallDeps, "quotes">,
+  { name, metered }: Tool,
+  price: MicroUsd,
+  quoted: Buffer,
+): PaymentRequiredError {
+  return new PaymentRequiredError(
+    name,
+    quotes.issue(ANY_WALLET, price, quoted),
+    `This call costs ${metered ? "at most " : ""}${displayUsd(price)}: pay it with x402 and repeat the ` +
+      "request with PAYMENT-SIGNATURE" +
+      (metered ? ". What the call does not use stays on the balance of your wallet's account" : ""),
+  );
 }
 
 /** Buys the call with an x402 payment for the payer's account. */

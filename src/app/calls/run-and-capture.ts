@@ -69,7 +69,6 @@ export async function runAndCapture(
   }
   context.onStart?.(payment && { txSignature: payment.reference, quoted: price });
   let result: JsonObject;
-  let toolFailed = false;
   const from = deps.clock.now();
   const span = record?.span?.child(`execute_tool ${tool.name}`, toolAttributes(tool));
   try {
@@ -78,15 +77,11 @@ export async function runAndCapture(
     result = { ...(await prepared.run(span ? { ...run, span } : run)) };
     span?.end();
   } catch (error) {
-    toolFailed = true;
     span?.end(error);
-    const failure = await release(deps, tool, { ...authorization, model: usage.model }, error);
+    const failure = await release(deps, tool, { ...authorization, model: usage.model, record }, error);
     throw payment ? new PaymentCreditedError(failure, payment.reference) : failure;
   } finally {
-    if (record) {
-      record.toolFailed = toolFailed;
-      record.toolMs = deps.clock.now() - from;
-    }
+    if (record) record.toolMs = deps.clock.now() - from;
   }
   const receiptId = newId("rcpt", deps.clock, deps.random, deps.cell?.number);
   const amount = usage.used === undefined ? {} : { captured: chargeOf(price, usage.used) };
@@ -118,11 +113,16 @@ export function toolAttributes({ name }: Tool): SpanAttributes {
   return { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name };
 }
 
+interface FailedCall {
+  readonly model: ModelUse | undefined;
+  readonly record: CallContext["record"];
+}
+
 /** Releases the hold of a failed run. @returns the error for the caller. @throws ToolgateError UNAVAILABLE */
 async function release(
   { ledger, unpaidWork }: RunDeps,
   tool: Tool,
-  { accountId, runId, model }: CallAuthorization & { readonly model: ModelUse | undefined },
+  { accountId, runId, model, record }: CallAuthorization & FailedCall,
   error: unknown,
 ): Promise<ToolgateError> {
   const failure = asToolFailure(error);
@@ -134,6 +134,7 @@ async function release(
   } finally {
     await counted;
   }
+  if (record) record.toolFailed = true;
   return failure;
 }
 

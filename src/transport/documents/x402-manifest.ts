@@ -75,7 +75,7 @@ function resource(baseUrl: string, { tool, path, tags, example }: SoldTool) {
     serviceName: SERVICE_NAME,
     tags,
     price: priceOf(tool),
-    extensions: { bazaar: bazaarExtension(tool, example, "whole") },
+    extensions: { bazaar: bazaarExtension(tool, example) },
   };
 }
 

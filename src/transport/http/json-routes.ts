@@ -13,7 +13,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import type { ClientInfo } from "../authentication.ts";
 import type { Failure } from "../error-details.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
-import { messageLimit } from "../limits.ts";
+import { messageLimit, namesTool } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
@@ -131,15 +131,24 @@ export class JsonRoutes {
   /** @throws ToolgateError for an unknown route or a body that it does not accept */
   #route(request: IncomingMessage, path: string, bodyLimit: number | undefined) {
     const { pipeline, transcoder } = this.#deps;
-    const match = findRoute(transcoder, request.method ?? "GET", path);
+    const match = this.#findProbed(request, path) ?? findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
     const limit = bodyLimit ?? this.#limitOf(operation, path);
     checkDeclaredLength(request, limit);
+    if (isProbe(request, operation)) return { match, operation, limit };
     requireIdentityCoding(request);
     if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
       throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
     }
     return { match, operation, limit };
+  }
+
+  /** Finds what a wallet would buy by POST at a path that it reads. */
+  #findProbed(request: IncomingMessage, path: string): RouteMatch | undefined {
+    const { pipeline, transcoder } = this.#deps;
+    if ((request.method !== "GET" && request.method !== "HEAD") || !path.startsWith(SOLD)) return undefined;
+    const match = transcoder.match("POST", path);
+    return "route" in match && isProbe(request, pipeline.operation(match.route.method)) ? match : undefined;
   }
 
   #limitOf(operation: Operation, path: string): number {
@@ -247,6 +256,16 @@ function largeBytes(request: IncomingMessage, limit: number): number {
   if (!hasBody(request)) return 0;
   const declared = Number(request.headers["content-length"] ?? limit);
   return declared > USUAL_BYTES ? declared : 0;
+
+/** Where wallets buy. */
+const SOLD = "/x402/";
+
+/** Whether a wallet asks for terms: it neither pays nor signed in. Indexers do, without any parameters. */
+export function isProbe({ headers }: IncomingMessage, { method, endpoint }: Operation): boolean {
+  const none = ["payment-signature", "x-payment", "sign-in-with-x"].every(
+    (name) => headers[name] === undefined,
+  );
+  return endpoint.key === "wallet" && namesTool(method) && none;
 }
 
 /** The tool of a path that names one, such as `/x402/echo`. */

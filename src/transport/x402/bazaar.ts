@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../domain/core/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { ListedTool } from "../../domain/tools/tool.ts";
 import { nestedSchema } from "./nested-schema.ts";
 
@@ -15,11 +15,31 @@ const ANSWER = {
   required: ["ok", "result", "receipt"],
 };
 
-/** How a tool's parameters are described: with the schema's texts, without them, or not at all. */
-type Detail = "whole" | "short" | "none";
+/** What a schema leaves out, for its readers. */
+const LEFT_OUT = "shortened: /.well-known/x402 has all";
+
+type Tool = Pick<ListedTool, "inputSchema">;
 
 /** Returns the extension `bazaar`: how to call a tool over HTTP. @param example fitting parameters */
-export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject, detail: Detail): object {
+export function bazaarExtension({ inputSchema }: Tool, example: JsonObject): object {
+  return extension(example, nestedSchema(inputSchema, BODY), ANSWER);
+}
+
+/**
+ * Returns the forms for offers, which come back in a header, the longest first: parameters without texts,
+ * their names and types, their names, nothing about them.
+ */
+export function shortBazaars({ inputSchema }: Tool, example: JsonObject): readonly object[] {
+  const named = [namesOf(inputSchema, typeOf), namesOf(inputSchema, () => ({}))];
+  const [whole, ...shorter] = [nestedSchema(inputSchema, BODY, false), ...named, { type: "object" }];
+  return [
+    ...(fits(whole) ? [extension(example, whole, ANSWER)] : []),
+    ...shorter.filter(fits).map((body) => extension(example, body, undefined)),
+  ];
+}
+
+function extension(example: JsonObject, body: JsonObject, answer: JsonObject | undefined): object {
+  const output = { type: { type: "string" }, ...(answer && { example: answer }) };
   return {
     info: {
       input: { type: "http", method: "POST", bodyType: "json", body: example },
@@ -35,25 +55,35 @@ export function bazaarExtension({ inputSchema }: ListedTool, example: JsonObject
             type: { type: "string", const: "http" },
             method: { type: "string", enum: ["POST"] },
             bodyType: { type: "string", enum: ["json"] },
-            body: describedBody(inputSchema, detail),
+            body,
           },
           required: ["type", "method", "bodyType", "body"],
           additionalProperties: false,
         },
-        output: {
-          type: "object",
-          properties: { type: { type: "string" }, example: ANSWER },
-          required: ["type"],
-        },
+        output: { type: "object", properties: output, required: ["type"] },
       },
       required: ["input"],
     },
   };
 }
 
-function describedBody(inputSchema: JsonObject, detail: Detail): JsonObject {
-  if (detail === "whole") return nestedSchema(inputSchema, BODY);
-  const described = detail === "short" ? nestedSchema(inputSchema, BODY, false) : undefined;
-  const fits = described && JSON.stringify(described).length <= MAX_SCHEMA_LENGTH;
-  return fits ? described : { type: "object" };
+function fits(schema: JsonObject): boolean {
+  return JSON.stringify(schema).length <= MAX_SCHEMA_LENGTH;
+}
+
+function namesOf(
+  { properties, required }: JsonObject,
+  describe: (schema: JsonValue) => JsonObject,
+): JsonObject {
+  const members = isJsonObject(properties) ? Object.entries(properties) : [];
+  return {
+    $comment: LEFT_OUT,
+    type: "object",
+    properties: Object.fromEntries(members.map(([name, schema]) => [name, describe(schema)])),
+    ...(required !== undefined && { required }),
+  };
+}
+
+function typeOf(schema: JsonValue): JsonObject {
+  return isJsonObject(schema) && schema["type"] !== undefined ? { type: schema["type"] } : {};
 }

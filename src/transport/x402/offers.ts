@@ -31,7 +31,7 @@ export interface WalletOffer {
   /** Shows that a payment's sender received the offer. */
   readonly offerToken: string;
   /** Undefined: the catalogue no longer sells the tool. */
-  readonly sold: Pick<SoldTool, "description" | "tags" | "bazaar" | "shortBazaar"> | undefined;
+  readonly sold: Pick<SoldTool, "description" | "tags" | "bazaars"> | undefined;
   /** Further extensions, by name. */
   readonly extensions: object;
 }
@@ -104,7 +104,7 @@ export class X402Offers {
         ...signatures,
       },
     });
-    const paymentRequired = firstReturnable(offerWith, sold ? [sold.bazaar, sold.shortBazaar] : []);
+    const paymentRequired = firstReturnable(offerWith, sold?.bazaars ?? []);
     const resource = { resource: url, description, mimeType: MIME_TYPE };
     return {
       paymentRequired,
@@ -117,13 +117,15 @@ export class X402Offers {
 }
 
 /** Returns the offer with the first extension whose return fits into PAYMENT-SIGNATURE, or without one. */
-function firstReturnable<Offer extends object>(
+function firstReturnable<Offer extends { readonly error: string }>(
   offerWith: (bazaar: object | undefined) => Offer,
   bazaars: readonly object[],
 ): Offer {
   for (const bazaar of bazaars) {
     const offer = offerWith(bazaar);
-    if (encodedLength(offer, RETURNED_WITH) <= MAX_ENCODED_LENGTH) return offer;
+    // Clients return neither the message nor other entries of `accepts`.
+    const { error: _, ...returned } = offer;
+    if (encodedLength(returned, RETURNED_WITH) <= MAX_ENCODED_LENGTH) return offer;
   }
   return offerWith(undefined);
 }

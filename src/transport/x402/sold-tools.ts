@@ -4,7 +4,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ListedTool } from "../../domain/tools/tool.ts";
-import { bazaarExtension } from "./bazaar.ts";
+import { shortBazaars } from "./bazaar.ts";
 
 /** Longest description of a resource in an offer, characters. */
 const MAX_DESCRIPTION_LENGTH = 256;
@@ -21,10 +21,8 @@ export interface SoldTool {
   readonly tags: readonly string[];
   /** Parameters of a call. */
   readonly example: JsonObject;
-  /** The extension `bazaar` of its offers. */
-  readonly bazaar: object;
-  /** The same without a schema of the parameters, for offers that become too long. */
-  readonly shortBazaar: object;
+  /** Forms of the extension `bazaar` for its offers, the longest first. */
+  readonly bazaars: readonly object[];
 }
 
 /** The tools that wallets buy, in the order of the catalogue. Computed again when the catalogue changes. */
@@ -74,8 +72,7 @@ function soldTool(tool: ListedTool): SoldTool {
       "usdc",
     ],
     example,
-    bazaar: bazaarExtension(tool, example, "short"),
-    shortBazaar: bazaarExtension(tool, example, "none"),
+    bazaars: shortBazaars(tool, example),
   };
 }
 

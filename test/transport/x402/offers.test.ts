@@ -33,8 +33,7 @@ async function offered(baseUrl: string, schemaLength: number, exampleLength = 0)
     sold: {
       description: "d".repeat(256),
       tags: ["tool"],
-      bazaar: bazaar(schemaLength),
-      shortBazaar: bazaar(0),
+      bazaars: [bazaar(schemaLength), bazaar(0)],
     },
     extensions: {},
   });

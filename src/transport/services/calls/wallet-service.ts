@@ -45,7 +45,7 @@ export function walletService(options: WalletServiceOptions | undefined): Servic
         const { result, receipt, payer } = await callByWallet(
           options.deps,
           { tool, params, ...proof, idempotencyKey },
-          { caller, requestId, signal, record: context.record },
+          { caller, requestId, signal, record: context.record, probed: context.unreadable !== undefined },
         );
         noteResult(context.record, result, receipt);
         if (receipt && context.client) options.unpaid.paid(context.client);
@@ -53,12 +53,27 @@ export function walletService(options: WalletServiceOptions | undefined): Servic
         notify(context, settlementOfSuccess(proof, receipt, extensions || undefined));
         return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
       } catch (error) {
-        if (error instanceof PaymentRequiredError) throw await offered(options, error, requestId);
+        if (error instanceof PaymentRequiredError)
+          throw await offered(options, explained(error, context), requestId);
         notify(context, settlementOfFailure(proof, error));
         throw error;
       }
     },
   });
+}
+
+/** Characters of a problem in an offer, which clients send back in a header. */
+const MAX_PROBLEM_LENGTH = 200;
+
+function explained(error: PaymentRequiredError, { unreadable }: RequestContext): PaymentRequiredError {
+  if (unreadable === undefined) return error;
+  const problem = unreadable.slice(0, MAX_PROBLEM_LENGTH).toWellFormed();
+  return new PaymentRequiredError(
+    error.tool,
+    error.quote,
+    `${problem}. These are the terms of the example at /.well-known/x402, which buy no other call. ` +
+      error.message,
+  );
 }
 
 function pathOf(tool: string): string {
