@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestRecorder } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
+import { allowedHeaders } from "../http/cors.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import { DISCONNECTED } from "../limits.ts";
 import type { RequestIds } from "../request-ids.ts";
@@ -58,10 +59,12 @@ export class DocumentHandler {
     const requestId = requestIds.of(request.headers["x-request-id"]);
     response.setHeader("X-Request-Id", requestId);
     response.setHeader("Access-Control-Allow-Origin", "*");
+    response.setHeader("Access-Control-Expose-Headers", "etag, retry-after, x-request-id");
     try {
-      if (method === "OPTIONS")
-        response.writeHead(204, { Allow: ALLOW, "Access-Control-Allow-Methods": ALLOW }).end();
-      else if (method !== "GET" && method !== "HEAD")
+      if (method === "OPTIONS") {
+        const allowed = { "Access-Control-Allow-Methods": ALLOW, ...allowedHeaders(request) };
+        response.writeHead(204, { Allow: ALLOW, ...allowed }).end();
+      } else if (method !== "GET" && method !== "HEAD")
         throw new ToolgateError("METHOD_NOT_ALLOWED", `this path supports ${ALLOW}`);
       else {
         time.admit(record, { caller: undefined, rate: undefined }, new HttpCredentials(request));

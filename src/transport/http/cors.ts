@@ -1,19 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-const ALLOWED_HEADERS =
-  "authorization, content-type, idempotency-key, prefer, x-payment, payment-signature, sign-in-with-x, " +
-  "mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, " +
-  "connect-protocol-version, connect-timeout-ms, x-grpc-web, x-user-agent, grpc-timeout";
+/** Every header of ours that a page may need. */
 const EXPOSED_HEADERS =
-  "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, " +
-  "payment-required, payment-response, preference-applied, " +
-  "grpc-status, grpc-message, grpc-status-details-bin";
+  "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, " +
+  "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, retry-after, " +
+  "www-authenticate, allow, payment-required, payment-response, x-payment-response, preference-applied, " +
+  "grpc-status, grpc-message, grpc-status-details-bin, grpc-accept-encoding";
 
-/** Mcp-Param-* headers repeat tool arguments (MCP, Streamable HTTP); their names depend on the tools. */
-const MIRRORED = /mcp-param-[\w-]+/gi;
-
-/** Characters of Access-Control-Request-Headers that are parsed. */
-const MAX_REQUESTED_HEADERS = 2_048;
+/** Names of headers (RFC 9110 section 5.6.2). */
+const NAMES = /[\w!#$%&'*+.^`|~-]+/g;
 
 /** Allows requests of the listed origins (Fetch standard, CORS). Sends no header without a list. */
 export class Cors {
@@ -33,13 +28,18 @@ export class Cors {
     response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined)
       return false;
-    const asked = request.headers["access-control-request-headers"]?.slice(0, MAX_REQUESTED_HEADERS) ?? "";
     response.writeHead(204, {
       "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
-      "Access-Control-Allow-Headers": [ALLOWED_HEADERS, ...(asked.match(MIRRORED) ?? [])].join(", "),
+      ...allowedHeaders(request),
       "Access-Control-Max-Age": "7200",
     });
     response.end();
     return true;
   }
+}
+
+/** Allows the headers that are asked for: clients send their own, and none of them decides anything here. */
+export function allowedHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const names = headers["access-control-request-headers"]?.match(NAMES) ?? [];
+  return names.length === 0 ? {} : { "Access-Control-Allow-Headers": names.join(", ") };
 }

@@ -256,6 +256,7 @@ function largeBytes(request: IncomingMessage, limit: number): number {
   if (!hasBody(request)) return 0;
   const declared = Number(request.headers["content-length"] ?? limit);
   return declared > USUAL_BYTES ? declared : 0;
+}
 
 /** Where wallets buy. */
 const SOLD = "/x402/";
