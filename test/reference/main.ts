@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 import { ROOT } from "../tooling/command.ts";
+import { compatibilityPage } from "./compatibility.ts";
 import { errorsPage } from "./errors.ts";
 import { metricsPage } from "./metrics.ts";
 import { settingsPage } from "./settings.ts";
@@ -11,6 +12,7 @@ import { toolsPage } from "./tools.ts";
 
 /** Each page with the function that fills its marked parts. */
 const PAGES: Readonly<Record<string, (page: string) => string>> = {
+  "docs/reference/compatibility.md": compatibilityPage,
   "docs/reference/configuration.md": settingsPage,
   "docs/reference/errors.md": errorsPage,
   "docs/reference/metrics.md": metricsPage,

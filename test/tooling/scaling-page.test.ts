@@ -4,66 +4,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { readResults } from "../bench/results.ts";
 import { ROOT } from "./command.ts";
 
-/** PostgreSQL's own features: row in docs/reference/databases.md to a pattern of the SQL that uses it. */
-const FEATURES: Readonly<Record<string, RegExp>> = {
-  "PL/pgSQL functions": /language plpgsql/,
-  "functions that return tables": /returns table/,
-  "arrays of composite types": /\b(ledger_call|ledger_ending)\[\]/,
-  "`json_populate_recordset`": /json_populate_record/,
-  "`#variable_conflict`": /#variable_conflict/,
-  "loops over queries, cursors": /^\s*for \w+ in$|refcursor/m,
-  "`perform` and `get diagnostics`": /\bperform\b|get diagnostics/,
-  "exception blocks": /exception when/,
-  "settings of a function": /enable_seqscan = off/,
-  "kept plans": /set plan_cache_mode/,
-  "lateral subqueries": /\blateral \(/,
-  "`offset 0`": /\boffset 0\b/,
-  "row types of a view": /::issued_receipt/,
-  "`security definer`": /security definer/,
-  "statement triggers": /for each statement execute function/,
-  "row triggers": /for each row execute function/,
-  "`NOTIFY`": /pg_notify/,
-  "advisory locks of the transaction": /pg_advisory_xact_lock/,
-  "advisory locks of the session": /pg_advisory_lock\(/,
-  "`for update`, `for no key update`": /for update[^]*for no key update|for no key update[^]*for update/,
-  "`skip locked`": /skip locked/,
-  "`ctid`": /\bctid\b/,
-  "unlogged tables": /unlogged table/,
-  "ids in the order of transactions' times": /default ledger_id\(\)/,
-  "READ COMMITTED": /READ COMMITTED/,
-  "a snapshot over several statements": /isolation level repeatable read/,
-  "partial indexes": /create (unique )?index .* where /,
-  "covering indexes": /\) include \(/,
-  "indexes by pattern": /text_pattern_ops/,
-  "unique rules over all accounts": /transfer_kind_ref_unique/,
-  "`on conflict`": /on conflict/,
-  "data-modifying `with`": /with \w+ as \(\s*(insert|update|delete)\b/,
-  "`infinity` as a time": /'infinity'/,
-  "`json` that keeps its text": /^\s*result json,?$/m,
-  "storage parameters": /fillfactor/,
-  "partitions by range": /partition by range/,
-  "`(x).*` of composite values": /\(\w+(\[[^\n]*\])?\)\.\*/,
-  "`update … set (a, b) = (select …)`": /, \(\w+(, \w+)+\) = \(\s*select/,
-  "`grouping sets`": /grouping sets \(/,
-  "`uuid_send`": /uuid_send\(/,
-  "foreign keys": /_foreign references /,
-  "rights on single columns": /grant insert \(id, /,
-  "rights and triggers read from the catalog":
-    /has_table_privilege\([^]*join pg_trigger|join pg_trigger[^]*has_table_privilege\(/,
-  "time limits of a session": /\block_timeout: /,
-  "`pg_stat_activity`": /from pg_stat_activity/,
-  "`pg_cancel_backend`": /pg_cancel_backend\(/,
-  "`synchronous_commit` off for one transaction": /set_config\('synchronous_commit', 'off', true\)/,
-  "`fsync`, `full_page_writes` reported as on, `synchronous_commit` not as off":
-    /current_setting\('fsync'\)[^]*current_setting\('synchronous_commit'\)[^]*current_setting\('full_page_writes'\)/,
-};
-
 let page: string;
-let databases: string;
 let source: string;
 beforeAll(async () => {
   page = await readFile(path.join(ROOT, "docs/explanation/scaling.md"), "utf8");
-  databases = await readFile(path.join(ROOT, "docs/reference/databases.md"), "utf8");
   const folder = path.join(ROOT, "src/postgres");
   const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(?:ts|sql)$/.test(name));
   const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
@@ -71,11 +15,6 @@ beforeAll(async () => {
 });
 
 describe("docs/explanation/scaling.md", () => {
-  it("leaves no PostgreSQL feature in use out of databases.md", () => {
-    const used = Object.entries(FEATURES).filter(([, mark]) => mark.test(source));
-    expect(rowsUnder(databases, "Features in use").sort()).toEqual(used.map(([name]) => name).sort());
-  });
-
   it("lists every table under sharding", () => {
     const tables = Array.from(
       source.matchAll(/^create (?:unlogged )?table (\w+)(?! partition of)\b/gm),
