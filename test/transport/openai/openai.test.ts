@@ -378,7 +378,8 @@ describe("endings of streams", () => {
       before = floodedBytes();
       return stopped;
     };
-    await expect.poll(hasStopped, { interval: 300 }).toBe(true);
+    // Some ten thousand chunks, which takes a busy machine minutes.
+    await expect.poll(hasStopped, { interval: 300, timeout: 400_000 }).toBe(true);
     // Nothing else stopped it: it goes on as soon as the caller reads.
     const held = floodedBytes();
     socket.resume();
