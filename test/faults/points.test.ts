@@ -56,7 +56,7 @@ describe("fault points", () => {
       "buyer.open counted deps.chain.verify deps.ledger.authorize deps.ledger.credit deps.ledger.release " +
         "deps.payments.identify deps.quotes.find inSpan ledger.balance ledger.credit ledger.findPrior " +
         "ledger.release payment.buyer.open payments.settle payments.verify prepared.run " +
-        "relay.recentBlockhash result this.#deps.claims.find this.#identifyUnsent this.#relay this.#submit",
+        "relay.recentBlockhash this.#deps.claims.find this.#identifyUnsent this.#relay this.#submit",
     );
   });
 

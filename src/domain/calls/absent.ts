@@ -10,9 +10,13 @@ export function withoutNulls(params: JsonObject, schema: JsonObject): JsonObject
   return isJsonObject(present) ? present : params;
 }
 
-function hasNull(value: JsonValue): boolean {
+/** Without a list of the members: every unpaid call is looked through. */
+function hasNull(value: JsonValue | undefined): boolean {
   if (typeof value !== "object") return false;
-  return value === null || Object.values(value).some(hasNull);
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.some(hasNull);
+  for (const name in value) if (hasNull(value[name])) return true;
+  return false;
 }
 
 function pruned(value: JsonValue, schemas: readonly JsonValue[], root: JsonObject): JsonValue {

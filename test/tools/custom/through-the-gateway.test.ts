@@ -139,7 +139,7 @@ describe("custom tools", () => {
       status: "active",
       billable: true,
       metered: false,
-      description: QUOTED,
+      description: `${QUOTED} On a retry, reuse the idempotency key: a call is charged once.`,
       input_schema: {
         type: "object",
         properties: {
@@ -160,7 +160,7 @@ describe("custom tools", () => {
     });
     expect(listed.body.result.tools.find(({ name }: { name: string }) => name === "weather")).toMatchObject({
       inputSchema: { required: ["city"] },
-      description: QUOTED,
+      description: expect.stringContaining(QUOTED),
     });
   });
 
