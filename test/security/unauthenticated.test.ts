@@ -84,7 +84,7 @@ describe("a head of 31 KB", () => {
   it.each([
     ["segments of a path", get(`/${"a/".repeat(MUCH / 2)}`), "404"],
     ["escapes in a path", get(`/${"%41/".repeat(MUCH / 4)}`), "404"],
-    ["parameters", get(`/health?${"a&".repeat(MUCH / 2)}`), "400"],
+    ["parameters", get(`/health?${"a&".repeat(MUCH / 2)}`), "200"],
     ["blanks in a cookie", get("/console/export/statement.csv", `Cookie: a${" ".repeat(MUCH)}b`), "401"],
     ["cookies", get("/console/export/statement.csv", `Cookie: ${"a;".repeat(MUCH / 2)}`), "401"],
     ["codings", get("/console/", `Accept-Encoding: ${"a;,".repeat(MUCH / 3)}`), "200"],

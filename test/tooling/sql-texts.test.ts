@@ -79,6 +79,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/postgres/database/grants.ts: role": "told, not sent",
   "src/postgres/database/grants.ts: error.message": "told, not sent",
   "src/postgres/database/grants.ts: right": "told, not sent",
+  'src/postgres/operations/timeline-sql.ts: jsonTime("expires_at")': "a constant name",
+  'src/postgres/operations/timeline-sql.ts: jsonTime("block_time")': "a constant name",
   "src/postgres/database/start-checks.ts: found.mark": "told, not sent",
   "src/postgres/database/start-checks.ts: reasonOf(error)": "told, not sent",
   "src/postgres/database/pages.ts: statement": "a statement of a module, made of its constants",
