@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { BUILT } from "../../src/dev/console-build/places.ts";
 
 /** Size limit of a page's scripts, gzip, bytes. */
-const MOST = 180_000;
+const MOST = 181_000;
 
 interface Script {
   size: number;
