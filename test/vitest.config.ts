@@ -16,7 +16,7 @@ const labs = [
   "test/failover/failover.test.ts",
   "test/restore-lab/restore-lab.test.ts",
   "test/soak/soak.test.ts",
-  "test/security/costs/search.test.ts",
+  "test/security/costs/{attack,search}.test.ts",
 ];
 
 export default defineConfig({
