@@ -174,6 +174,15 @@ export const LIMITS: readonly Mutant[] = [
       "",
     ],
   }),
+  ...mutants("src/inference/usage.ts", "test/inference/usage.test.ts", {
+    "usage-beyond": [
+      "What a total has beyond the sum is output.",
+      "const output = completion + beyond;",
+      "const output = completion;",
+    ],
+    "usage-cached": ["No more is cached than was sent.", "Math.min(cached, prompt)", "cached"],
+    "usage-counts": ["Counts are not negative.", " && count >= 0", ""],
+  }),
   ...mutants("src/transport/unpaid-time.ts", "test/transport/unpaid-time.test.ts", {
     "unpaid-time": [
       "An account or address without time is refused.",
