@@ -41,7 +41,7 @@ const CLIENTS: readonly Judge[] = [
   },
   {
     packages: ["@ai-sdk/openai-compatible", "@langchain/openai"],
-    does: "chat and tool calls over several turns",
+    does: "chat, tool calls, embeddings",
     file: "test/transport/openai/client-libraries.ts",
   },
   {
@@ -64,7 +64,7 @@ const CLIENTS: readonly Judge[] = [
 const SERVERS: readonly Judge[] = [
   {
     packages: ["@modelcontextprotocol/server-everything"],
-    does: "MCP: each of its tools is sold and bought",
+    does: "MCP: each tool that it lists for a plain client is sold and bought",
     file: "test/tools/custom/mcp/everything.test.ts",
   },
   {
