@@ -42,7 +42,7 @@ interface BlockOptions {
   json?: boolean;
 }
 
-/** `accounts create | list | show | adjust | tier | block | unblock | operator` */
+/** `accounts create | list | show | explain | adjust | tier | block | unblock | operator` */
 export function addAccountCommands(program: Command): void {
   const accounts = program.command("accounts").description("manages accounts");
 
@@ -61,6 +61,7 @@ export function addAccountCommands(program: Command): void {
     .action(create);
 
   addReadCommands(accounts);
+  addExplainCommand(accounts);
 
   accounts
     .command("adjust")
@@ -110,6 +111,37 @@ export function addAccountCommands(program: Command): void {
       );
       outputFor(options.json ?? false).record(accountRecord(account));
     });
+}
+
+function addExplainCommand(accounts: Command): void {
+  accounts
+    .command("explain")
+    .description(
+      "lists changes of balances that the audit cannot explain (balance_steps); --reason explains them",
+    )
+    .option("--account <id>", "only those of this account; required with --reason")
+    .option("--reason <text>", "what changed the balance, and how it was corrected", reason)
+    .option("--json", "print JSON")
+    .action(explain);
+}
+
+async function explain(
+  { account: accountId, reason: why, json = false }: { account?: string; reason?: string; json?: boolean },
+  command: Command,
+): Promise<void> {
+  if (why !== undefined && accountId === undefined) command.error("error: --reason needs --account");
+  await withPostgres(async ({ accounts, balanceSteps }) => {
+    if (accountId !== undefined) await accounts.get(accountId);
+    const steps = await balanceSteps.unexplained(accountId);
+    for (const step of steps) {
+      if (why !== undefined) await balanceSteps.explain(step, why);
+      outputFor(json).record({
+        account_id: step.accountId,
+        number: step.number,
+        explained: why !== undefined,
+      });
+    }
+  });
 }
 
 async function setTier(

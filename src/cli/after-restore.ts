@@ -1,95 +1,20 @@
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import process from "node:process";
-import { z } from "zod";
 import { InvalidArgumentError, type Command } from "commander";
 import { ConfigError } from "../config/config.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { CommandError, outputFor, timestamp } from "./command.ts";
 import { withPostgres, type CommandConfig } from "./database.ts";
+import { type OperatorLog, readOperatorLog, readRequestLog } from "./log-files.ts";
 import { commandActor } from "./operator-log.ts";
 
-/** Charges per query. */
-const PART = 5_000;
-
-const operatorLine = z.discriminatedUnion("event", [
-  z.object({ event: z.literal("key_revoked"), key_id: z.string(), at: z.string() }),
-  z.object({
-    event: z.literal("operator_action"),
-    action_id: z.string(),
-    at: z.string(),
-    action: z.string(),
-    target: z.string(),
-    details: z.unknown(),
-  }),
-]);
-
-const requestLine = z.object({
-  event: z.literal("request"),
-  receipt_id: z.string(),
-  account_id: z.string().optional(),
-  tool: z.string().optional(),
-});
-
-/** What logs outside the database know, by identifier. */
-interface OperatorLog {
-  readonly revoked: ReadonlyMap<string, string>;
-  readonly actions: ReadonlyMap<string, { at: string; action: string; target: string; details: unknown }>;
-}
-
-/** Reads files of OPERATOR_LOG. @throws CommandError for a file that cannot be read */
-async function readOperatorLog(files: readonly string[]): Promise<OperatorLog> {
-  const revoked = new Map<string, string>();
-  const actions = new Map<string, { at: string; action: string; target: string; details: unknown }>();
-  for (const file of files)
-    for await (const line of linesOf(file)) {
-      const { data } = operatorLine.safeParse(line);
-      if (data?.event === "key_revoked") {
-        // A replaced key may still work for a while.
-        if (Date.parse(data.at) <= Date.now()) revoked.set(data.key_id, data.at);
-      } else if (data) actions.set(data.action_id, data);
-    }
-  return { revoked, actions };
-}
-
-type Charges = ReadonlyMap<string, z.output<typeof requestLine>>;
-
-/** Reads charges from logs of gateways, in parts. @throws CommandError for a file that cannot be read */
-async function* readRequestLog(files: readonly string[]): AsyncGenerator<Charges> {
-  let part = new Map<string, z.output<typeof requestLine>>();
-  for (const file of files)
-    for await (const line of linesOf(file)) {
-      const { data } = requestLine.safeParse(line);
-      if (data) part.set(data.receipt_id, data);
-      if (part.size < PART) continue;
-      yield part;
-      part = new Map();
-    }
-  yield part;
-}
-
-/** JSON values of a file's lines; other lines are skipped. */
-async function* linesOf(file: string): AsyncGenerator {
-  try {
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-      const start = line.indexOf("{");
-      const value = start < 0 ? undefined : parse(line.slice(start));
-      if (value !== undefined) yield value;
-    }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`Cannot read ${file} (${reason}).`, { cause: error });
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Reports a file that does not exist: the first action creates it. */
+function isThere(file: string): boolean {
+  const there = existsSync(file);
+  if (!there) process.stderr.write(`${file} does not exist: nothing is known from it.\n`);
+  return there;
 }
 
 /** How long a leader's lease may last that was restored with the database, ms. */
@@ -133,7 +58,7 @@ export function addAfterRestoreCommand(program: Command): void {
 
 async function run(postgres: Postgres, config: CommandConfig, options: Options): Promise<void> {
   const { treasuryLedger, restores, operatorActions } = postgres;
-  const log = await readOperatorLog(options.operatorLog ?? []);
+  const log = await readOperatorLog((options.operatorLog ?? []).filter(isThere));
   const restored = await restores.mark();
   await requireNoGateway(postgres);
   try {
@@ -157,7 +82,13 @@ async function run(postgres: Postgres, config: CommandConfig, options: Options):
         `The treasury holds ${formatUsdc(difference)} USDC more than the ledger expects: check ` +
           "SOLANA_RPC_URLS and run this again; --accept-difference serves anyway.",
       );
-    const details = { findings: findings.length, difference_usdc: formatUsdc(difference) };
+    // Later seals of the log are gone with what was lost: audit --log does not expect them.
+    const lastSeal = (await postgres.seals()).at(-1)?.number ?? 0;
+    const details = {
+      findings: findings.length,
+      difference_usdc: formatUsdc(difference),
+      last_seal: lastSeal,
+    };
     if (restored)
       await operatorActions.record({
         actor: commandActor(),

@@ -14,6 +14,7 @@ import { addDevCommand } from "./dev.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addFindCommand, addReceiptCommands } from "./find.ts";
+import { addAuditCommand } from "./audit.ts";
 import { addLedgerCommands } from "./ledger.ts";
 import { addOperationsCommands } from "./operations.ts";
 import { addPayCommand } from "./pay.ts";
@@ -27,6 +28,7 @@ const COMMANDS = [
   addDevCommand,
   addServeCommand,
   addLedgerCommands,
+  addAuditCommand,
   addArchiveCommands,
   addAccountCommands,
   addKeyCommands,

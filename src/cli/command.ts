@@ -43,12 +43,8 @@ export function orNone<Value>(parse: (text: string) => Value): (text: string) =>
   return (text) => (text === "none" ? text : parse(text));
 }
 
-/** Returns what an option of {@link orNone} sets: `old` if it is left out, undefined for `none`. */
-export function optionOr<Value>(
-  given: Value | "none" | undefined,
-  old: Value | undefined,
-): Value | undefined {
-  if (given === undefined) return old;
+/** Returns what an option of {@link orNone} sets: undefined for `none`. */
+export function valueOf<Value>(given: Value | "none"): Value | undefined {
   return given === "none" ? undefined : given;
 }
 

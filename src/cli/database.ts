@@ -8,12 +8,18 @@ import { serversOf } from "../domain/core/database-url.ts";
 import { openArchive } from "../archive/open-archive.ts";
 import { ConfigError, readConfig, readEnvironment, type Config, collectSecrets } from "../config/config.ts";
 import { cellOf } from "../domain/core/ids.ts";
+import { Quotes } from "../domain/payments/quote.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { systemClock, systemRandom } from "../system.ts";
 import type { OpenCell } from "../postgres/cells/open-cells.ts";
 import { CommandError } from "./command.ts";
 import { withOperatorLog } from "./operator-log.ts";
+
+/** The quotes that this installation seals. */
+export function quotesOf({ sealingKeys }: Postgres, { QUOTE_TTL_SECONDS: ttl, CELL }: CommandConfig): Quotes {
+  return new Quotes(sealingKeys, systemClock, systemRandom, ttl, cellOf(CELL));
+}
 
 /** SQLSTATE undefined_table. */
 const UNDEFINED_TABLE = "42P01";

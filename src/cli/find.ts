@@ -1,11 +1,8 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { RequestTimelines, type TimelineEvent } from "../app/operations/request-timeline.ts";
-import { cellOf } from "../domain/core/ids.ts";
 import { formatUsdc } from "../domain/core/money.ts";
-import { Quotes } from "../domain/payments/quote.ts";
-import { systemClock, systemRandom } from "../system.ts";
-import { withPostgres } from "./database.ts";
+import { quotesOf, withPostgres } from "./database.ts";
 import { outputFor, reason } from "./command.ts";
 
 /** `find` */
@@ -19,10 +16,9 @@ export function addFindCommand(program: Command): void {
     )
     .option("--json", "print JSON lines")
     .action(async (id: string, { json = false }: { json?: boolean }) => {
-      const events = await withPostgres((postgres, { QUOTE_TTL_SECONDS: ttl, CELL: cell }) => {
-        const quotes = new Quotes(postgres.sealingKeys, systemClock, systemRandom, ttl, cellOf(cell));
-        return new RequestTimelines(postgres.timelines, quotes).find(id);
-      });
+      const events = await withPostgres((postgres, config) =>
+        new RequestTimelines(postgres.timelines, quotesOf(postgres, config)).find(id),
+      );
       if (json) outputFor(true).table(events.map(recordOf));
       else for (const event of events) process.stdout.write(textOf(event));
     });

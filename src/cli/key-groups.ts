@@ -1,9 +1,14 @@
 import type { Command } from "commander";
-import { type BudgetLimits, type BudgetUse, DEFAULT_WARN_PERCENT } from "../domain/accounts/budget.ts";
+import {
+  type BudgetLimits,
+  type BudgetUse,
+  DEFAULT_WARN_PERCENT,
+  NO_BUDGET,
+} from "../domain/accounts/budget.ts";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
 import type { KeyGroup } from "../app/accounts/api-keys.ts";
 import { nameOf, nothingToChange } from "../domain/accounts/new-key.ts";
-import { optionOr, orNone, percent, usdc, outputFor } from "./command.ts";
+import { valueOf, orNone, percent, usdc, outputFor } from "./command.ts";
 import { withPostgres } from "./database.ts";
 
 export interface BudgetOptions {
@@ -30,12 +35,12 @@ export function addBudgetOptions(command: Command): Command {
     );
 }
 
-export function budgetWith(options: BudgetOptions, old?: BudgetLimits): BudgetLimits {
+export function budgetWith({ dayLimit, monthLimit, totalLimit, warn }: BudgetOptions): Partial<BudgetLimits> {
   return {
-    perDay: optionOr(options.dayLimit, old?.perDay),
-    perMonth: optionOr(options.monthLimit, old?.perMonth),
-    inAll: optionOr(options.totalLimit, old?.inAll),
-    warnPercent: options.warn ?? old?.warnPercent ?? DEFAULT_WARN_PERCENT,
+    ...(dayLimit !== undefined && { perDay: valueOf(dayLimit) }),
+    ...(monthLimit !== undefined && { perMonth: valueOf(monthLimit) }),
+    ...(totalLimit !== undefined && { inAll: valueOf(totalLimit) }),
+    ...(warn !== undefined && { warnPercent: warn }),
   };
 }
 
@@ -85,7 +90,7 @@ export function addGroupCommands(keys: Command): void {
   )
     .option("--json", "print JSON")
     .action(async ({ account: accountId, name = "", json, ...limits }: GroupOptions) => {
-      const requested = { accountId, name: nameOf(name), limits: budgetWith(limits) };
+      const requested = { accountId, name: nameOf(name), limits: { ...NO_BUDGET, ...budgetWith(limits) } };
       print(await withPostgres(({ keyGroups }) => keyGroups.create(requested)), json);
     });
 
@@ -111,25 +116,23 @@ export function addGroupCommands(keys: Command): void {
     .action(async ({ account: accountId, group: groupId, name, json, ...limits }: GroupOptions) => {
       const limited = Object.keys(limits).length > 0;
       if (name === undefined && !limited) throw nothingToChange("--name or a limit");
-      const group = await withPostgres(async ({ keyGroups }) => {
-        const old = (await keyGroups.list(accountId)).find((one) => one.groupId === groupId);
-        return keyGroups.update({
-          groupId,
-          accountId,
-          name: name === undefined ? undefined : nameOf(name),
-          limits: limited ? budgetWith(limits, old?.limits) : undefined,
-        });
-      });
-      print(group, json);
+      const change = {
+        groupId,
+        accountId,
+        name: name === undefined ? undefined : nameOf(name),
+        limits: limited ? budgetWith(limits) : undefined,
+      };
+      print(await withPostgres(({ keyGroups }) => keyGroups.update(change)), json);
     });
 
   groups
     .command("delete")
     .description("deletes a group; its keys stay, without a group")
+    .requiredOption("--account <id>", "account of the group")
     .requiredOption("--group <id>", "group")
     .option("--json", "print JSON")
-    .action(async ({ group, json }: GroupOptions) => {
-      await withPostgres(({ keyGroups }) => keyGroups.delete(group, undefined));
+    .action(async ({ account, group, json }: GroupOptions) => {
+      await withPostgres(({ keyGroups }) => keyGroups.delete(group, account));
       outputFor(json ?? false).record({ group_id: group, deleted: true });
     });
 }

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import type { ApiKey, ListedKey } from "../app/accounts/api-keys.ts";
-import type { KeyLimits } from "../domain/accounts/budget.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 import { validateKeyChange, validateNewKey } from "../domain/accounts/new-key.ts";
 import type { KeyRules, RequestedLimits } from "../domain/accounts/new-key.ts";
 import { DEFAULT_SCOPES, type Scope } from "../domain/accounts/scope.ts";
 import { BUILT_IN_NAMES } from "../tools/index.ts";
-import { timestamp, names, scopes, duration, optionOr, orNone, usdc, outputFor } from "./command.ts";
+import { timestamp, names, scopes, duration, valueOf, orNone, usdc, outputFor } from "./command.ts";
 import { withPostgres } from "./database.ts";
 import { addGroupCommands, addBudgetOptions, budgetRecord, budgetWith, optionalUsdc } from "./key-groups.ts";
 import type { BudgetOptions } from "./key-groups.ts";
@@ -121,25 +120,24 @@ async function create(options: CreateOptions): Promise<void> {
 }
 
 async function edit({ key: keyId, name, group, json, ...limits }: EditOptions): Promise<void> {
-  const key = await withPostgres(async ({ apiKeys }, config) => {
-    const old = Object.keys(limits).length > 0 ? await apiKeys.get(keyId) : undefined;
-    const requested = {
-      name,
-      limits: old && limitsWith(limits, old.limits),
-      groupId: group === "none" ? "" : group,
-    };
+  const requested = {
+    name,
+    limits: Object.keys(limits).length > 0 ? limitsWith(limits) : undefined,
+    groupId: group === "none" ? "" : group,
+  };
+  const key = await withPostgres(({ apiKeys }, config) => {
     const change = validateKeyChange(requested, rulesOf(config));
     return apiKeys.update({ keyId, accountId: undefined, ...change });
   });
   outputFor(json ?? false).record(keyRecord(key));
 }
 
-function limitsWith(options: LimitOptions, old?: KeyLimits): RequestedLimits {
+function limitsWith({ expires, callLimit, tools, ...budget }: LimitOptions): RequestedLimits {
   return {
-    expiresAt: optionOr(options.expires, old?.expiresAt),
-    perCall: optionOr(options.callLimit, old?.perCall),
-    tools: optionOr(options.tools, old?.tools && [...old.tools]) ?? [],
-    ...budgetWith(options, old),
+    ...(expires !== undefined && { expiresAt: valueOf(expires) }),
+    ...(callLimit !== undefined && { perCall: valueOf(callLimit) }),
+    ...(tools !== undefined && { tools: valueOf(tools) ?? [] }),
+    ...budgetWith(budget),
   };
 }
 

@@ -3,12 +3,11 @@ import type { Command } from "commander";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations/operations.ts";
 import type { OperatorAction } from "../app/operations/operator-actions.ts";
 import { ConfigError, collectSecrets } from "../config/config.ts";
-import { cellOf } from "../domain/core/ids.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { systemClock, systemRandom } from "../system.ts";
-import { withPostgres, type CommandConfig } from "./database.ts";
+import { systemClock } from "../system.ts";
+import { quotesOf, withPostgres, type CommandConfig } from "./database.ts";
 import { outputFor, limitOption, printPage, type PageOptions } from "./command.ts";
 
 /** `operations status | actions | failed-payments` */
@@ -65,13 +64,12 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
   const missing = Object.entries({ TREASURY_OWNER: treasuryOwner, SOLANA_RPC_URLS: urls });
   const problems = missing.filter(([, value]) => value === undefined).map(([name]) => `${name}: is not set`);
   if (treasuryOwner === undefined || urls === undefined) throw new ConfigError(problems);
-  const [{ createOperations: makeOperations }, { openSponsor }, { SolanaRpc }, { treasuryOf }, { Quotes }] =
+  const [{ createOperations: makeOperations }, { openSponsor }, { SolanaRpc }, { treasuryOf }] =
     await Promise.all([
       import("../gateway/services.ts"),
       import("../gateway/relay.ts"),
       import("../solana/rpc/rpc.ts"),
       import("../solana/core/treasury.ts"),
-      import("../domain/payments/quote.ts"),
     ]);
   const log = createLogger("error", { secrets: collectSecrets(config) });
   const sponsor = await openSponsor({ ...config, TREASURY_OWNER: treasuryOwner });
@@ -82,13 +80,7 @@ async function operationsOf(postgres: Postgres, config: CommandConfig): Promise<
       rpc: new SolanaRpc(urls, { clock: systemClock, log, attemptMs: 3_000 }),
       treasury: treasuryOf(treasuryOwner),
     },
-    quotes: new Quotes(
-      postgres.sealingKeys,
-      systemClock,
-      systemRandom,
-      config.QUOTE_TTL_SECONDS,
-      cellOf(config.CELL),
-    ),
+    quotes: quotesOf(postgres, config),
     feePayer: sponsor?.feePayer,
   });
 }

@@ -21,7 +21,7 @@ type Act = <Result>(
 
 /** Wraps the ports so that each change is written to the operator log before it is made. */
 export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
-  const { suspense, refunds, operatorActions: actions } = postgres;
+  const { suspense, refunds, balanceSteps, operatorActions: actions } = postgres;
   const actor = commandActor();
   const act: Act = (name, target, { details, idempotencyKey }, work) => {
     const action: NewAction = { actor, name, target, details: detailsOf(details), idempotencyKey };
@@ -44,6 +44,14 @@ export function withOperatorLog(postgres: Postgres, log: Log): Postgres {
           idempotencyKey: to === "operator" ? to : to.accountId,
         };
         return act("suspense.assign", txSignature, given, () => suspense.assign(assignment));
+      },
+    },
+    balanceSteps: {
+      unexplained: (accountId) => balanceSteps.unexplained(accountId),
+      explain: (step, reason) => {
+        const { accountId, number } = step;
+        const given = { details: { account_id: accountId, number, reason }, idempotencyKey: number };
+        return act("balance.explain", accountId, given, () => balanceSteps.explain(step, reason));
       },
     },
     refunds: {
@@ -192,7 +200,7 @@ function userName(): string {
   }
 }
 
-/** Converts values that JSON lacks: bigint and dates to strings, sets to arrays. */
+/** Converts values that JSON lacks: bigint and dates to strings, sets to arrays, undefined to null. */
 function detailsOf(details: object): JsonObject {
   const members = Object.entries(details).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members.map(([name, value]) => [name, jsonOf(value)]));
@@ -202,7 +210,8 @@ function jsonOf(value: unknown): JsonValue {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Set || Array.isArray(value)) return [...value].map(jsonOf);
-  if (typeof value === "object" && value !== null) return detailsOf(value);
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, jsonOf(member)]));
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
 }
 

@@ -2,13 +2,10 @@ import process from "node:process";
 import type { Command } from "commander";
 import { readConfig, readEnvironment } from "../config/config.ts";
 import type { DevPayment } from "../dev/pay.ts";
-import { cellOf } from "../domain/core/ids.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import { formatUsdc, type MicroUsd } from "../domain/core/money.ts";
-import { Quotes } from "../domain/payments/quote.ts";
-import { systemClock, systemRandom } from "../system.ts";
 import { usdc, CommandError, outputFor } from "./command.ts";
-import { withPostgres } from "./database.ts";
+import { quotesOf, withPostgres } from "./database.ts";
 
 interface PayOptions {
   usdc?: MicroUsd;
@@ -36,14 +33,7 @@ async function pay(quoteId: string | undefined, options: PayOptions, command: Co
   if (options.memo !== undefined)
     command.error("error: --memo requires a payment without a quote: a quote sets its own memo");
   await withPostgres(async (postgres, config) => {
-    const quotes = new Quotes(
-      postgres.sealingKeys,
-      systemClock,
-      systemRandom,
-      config.QUOTE_TTL_SECONDS,
-      cellOf(config.CELL),
-    );
-    const quote = quotes.open(quoteId);
+    const quote = quotesOf(postgres, config).open(quoteId);
     if (!quote)
       throw new ToolgateError(
         "NOT_FOUND",

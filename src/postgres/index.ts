@@ -1,4 +1,11 @@
-import { type Audit, type LastAudit, cachedAudit } from "../app/operations/audit.ts";
+import type { ClientBase } from "pg";
+import {
+  type Audit,
+  type LastAudit,
+  type FullAudit,
+  type Seal,
+  cachedAudit,
+} from "../app/operations/audit.ts";
 import type { AccountRequests, RequestLogQueries } from "../app/operations/account-requests.ts";
 import type { Accounts, WalletAccounts } from "../app/accounts/accounts.ts";
 import type { ApiKeys, KeyGroups } from "../app/accounts/api-keys.ts";
@@ -10,7 +17,7 @@ import type { DepositAccounts, Deposits } from "../app/deposits/deposits.ts";
 import type { OperationsQueries, Restores } from "../app/operations/operations-queries.ts";
 import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { TimelineQueries } from "../app/operations/request-timeline.ts";
-import type { OperatorActionLog, SealingKeyAdmin } from "../app/operations/operator-actions.ts";
+import type { BalanceSteps, OperatorActionLog, SealingKeyAdmin } from "../app/operations/operator-actions.ts";
 import type { JobRuns } from "../app/jobs/job.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
@@ -26,6 +33,8 @@ import { ArchivedRows } from "./archived/archived-rows.ts";
 import { AccountSearch, PostgresWalletAccounts } from "./accounts/account-search.ts";
 import { openAccountQueries, type AccountQueries } from "./accounts/account-queries.ts";
 import { sealingAudit } from "./operations/audit.ts";
+import { PostgresFullAudit } from "./operations/full-audit.ts";
+import { allSeals } from "./operations/seals.ts";
 import { PostgresAuthenticator } from "./accounts/authenticator.ts";
 import { PostgresDeposits } from "./deposits/deposits.ts";
 import { PostgresHealth } from "./operations/health.ts";
@@ -38,18 +47,22 @@ import type { Metrics } from "../app/operations/metrics.ts";
 import { reportPool, checkDurability, openPool } from "./database/pool.ts";
 import { Notifications } from "./database/notifications.ts";
 import { PostgresConfigVersions } from "./operations/config-versions.ts";
+import { PostgresBalanceSteps } from "./operations/balance-steps.ts";
 import { PostgresOperations } from "./operations/operations.ts";
 import { openRequestLog } from "./operations/request-log.ts";
 import { openWebhooks, type WebhookStores } from "./webhooks/index.ts";
 import { PostgresJobRuns } from "./operations/job-runs.ts";
 import { PostgresRequestTimelines } from "./operations/request-timeline.ts";
 import { PostgresRestores } from "./database/primary.ts";
-import { withOperatorLogFile, PostgresOperatorActions } from "./operations/operator-actions.ts";
+import { PostgresOperatorActions } from "./operations/operator-actions.ts";
+import { sealLog, withOperatorLogFile } from "./operations/operator-log-file.ts";
 import { PostgresSealingKeyAdmin } from "./operations/sealing-key-admin.ts";
 import { UsageCounter } from "./accounts/usage-sql.ts";
 import { lazyOperatorStores } from "./accounts/lazy-operator-stores.ts";
+import { DatabaseAway } from "./database/away.ts";
 import { Outage } from "./database/outage.ts";
 import { makePartitions } from "./database/partitions.ts";
+import { DatabaseClock, reportedClock } from "./database/database-clock.ts";
 import { primaryOf } from "./database/server.ts";
 import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
@@ -68,9 +81,9 @@ export interface PostgresOptions extends Pick<Parts, "instanceId" | "clock" | "r
   /** The same database without a connection pooler, for notifications and session locks. Default url. */
   directUrl?: string | undefined;
   readUrl?: string | undefined;
-  /** Maximum connections for calls; eight more serve the rest. Default 10. */
+  /** Maximum connections for calls and background jobs. Default 10. */
   poolSize?: number;
-  /** File of {@link withOperatorLogFile}. */
+  /** File of {@link withOperatorLogFile} and {@link sealLog}. */
   operatorLog?: string | undefined;
   metrics?: Metrics;
   /** Default: the only deployment. */
@@ -98,6 +111,7 @@ export interface Postgres {
   readonly configVersions: ConfigVersions;
   readonly operations: OperationsQueries;
   readonly restores: Restores;
+  readonly balanceSteps: BalanceSteps;
   readonly timelines: TimelineQueries;
   readonly treasuryLedger: TreasuryLedger;
   readonly deposits: Deposits & DepositAccounts;
@@ -114,6 +128,8 @@ export interface Postgres {
   readonly sealingKeyAdmin: SealingKeyAdmin;
   readonly webhooks: WebhookStores;
   readonly health: Health;
+  /** The database's time. */
+  readonly clock: Clock;
   /** Checks the ledger invariants and seals what is clean. */
   readonly audit: Audit;
   readonly jobRuns: JobRuns;
@@ -122,6 +138,9 @@ export interface Postgres {
   makePartitions(): Promise<void>;
   /** Result of the last completed audit; undefined before the first. */
   readonly lastAudit: () => LastAudit | undefined;
+  readonly fullAudit: FullAudit;
+  /** Returns all seals of audits, by number. */
+  seals(): Promise<Seal[]>;
   /** Wraps a log: database outages are reported once instead of per error. */
   withoutOutageErrors(log: Log): Log;
   /** Returns settings that risk money on a crash, with advice; empty when durable. */
@@ -142,7 +161,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const pool = openPool(url, { max: options.poolSize ?? 10, applicationName: `toolgate ${instanceId}` });
   const primaries = [url, directUrl].map(primaryOf);
   try {
-    const notifications = new Notifications({ url: directUrl, log, onAlive: () => outage.reached() });
+    const databaseClock = new DatabaseClock(clock);
+    const measure = reportedClock(databaseClock, options.log, options.metrics);
+    await measure(pool);
+    const ping = (client: ClientBase) => measure(client).then(() => outage.reached());
+    const notifications = new Notifications({ url: directUrl, log, ping });
     if (options.metrics) reportPool(pool, options.metrics);
     const secrets = await openSecrets({ pool, clock, random, log, notifications });
     const [sealingKeys, keySecrets, signingKeys] = secrets;
@@ -150,14 +173,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     const search = new AccountSearch(pool);
     const readAccount = (accountId: string) => search.get(accountId);
     const operatorWork = lazyOperatorStores({ url, clock, random, keySecrets, readAccount, cell });
-    const audited = cachedAudit(sealingAudit(url, account.standby), clock);
-    const health = new PostgresHealth(url);
+    const audited = cachedAudit(sealingAudit(url, account.standby, sealLog(options.operatorLog)), clock);
+    const health = new PostgresHealth(url, databaseClock);
     const leases = new Leases({ pool, instanceId, leaseMs, log });
     const sweeper = new Sweeper({ pool, instanceId, leases, leaseMs, log, onReleased: options.onReleased });
     const sessionLock = new SessionLock({ url: directUrl, instanceId, log });
     const keyUses = new KeyUses({ pool, clock, log });
     const movedKeys = await MovedKeys.open({ pool, notifications, log });
-    const access = { pool, clock, notifications, secrets: keySecrets, keyUses, movedKeys, cell };
+    const away = new DatabaseAway(notifications);
+    const access = { pool, clock, notifications, secrets: keySecrets, keyUses, movedKeys, cell, away };
     const authenticator = new PostgresAuthenticator(access);
     const reading = account.standby.primary;
     const requestLog = openRequestLog({ ...options, pool, reading, sealingKeys, log });
@@ -176,7 +200,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         archivedReceipt: receiptsOfOldRuns(account.reading.history, clock),
       }),
       authenticator,
-      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys }),
+      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys, away }),
       accountQueries: account.reading,
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
@@ -186,8 +210,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       sealingKeys,
       signingKeys,
       health,
+      clock: databaseClock,
       audit: audited.audit,
       lastAudit: audited.last,
+      fullAudit: new PostgresFullAudit(pool, account.standby),
+      seals: () => allSeals(pool),
       withoutOutageErrors: (quieted) => outage.withoutOutageErrors(quieted),
       checkDurability: () => checkDurability(pool),
       start: () => {
@@ -241,18 +268,20 @@ type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "o
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
   readonly cell: Cell;
+  readonly away: DatabaseAway;
 };
 
 /** The ports that need the pool only and no background work. */
 function openStores(options: StoreOptions) {
-  const { pool, clock, random, instanceId, operatorLog, cell, ...stores } = options;
+  const { pool, clock, random, instanceId, operatorLog, cell, away, ...stores } = options;
   const operatorActions = new PostgresOperatorActions(pool, clock, random);
   return {
     ...withOperatorLogFile({ apiKeys: stores.apiKeys, operatorActions }, operatorLog),
     keyGroups: stores.keyGroups,
-    rateLimiter: new PostgresRateLimiter({ pool, clock }),
+    rateLimiter: new PostgresRateLimiter({ pool, clock, away }),
     operations: new PostgresOperations(pool, clock),
     restores: new PostgresRestores(pool),
+    balanceSteps: new PostgresBalanceSteps(pool),
     sealingKeyAdmin: new PostgresSealingKeyAdmin(pool, random),
     timelines: new PostgresRequestTimelines(pool),
     treasuryLedger: new PostgresTreasuryLedger({ pool, instanceId }),

@@ -9,6 +9,7 @@ import { Instances } from "../instances/process.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { until } from "../support/until.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
+import { systemClock } from "../../src/system.ts";
 import { runToolgate, runToolgateHere } from "./toolgate.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "toolgate-restore-"));
@@ -96,20 +97,21 @@ it("a gateway refuses a restored database until after-restore reconciled it", as
   await gateway.close();
   writeFileSync(REQUEST_LOG, `${gateway.log.map((line) => JSON.stringify(line)).join("\n")}\n`);
 
-  expect((await checkDatabase(restored)).problems).toEqual([]);
-  // A dump brings the name of the cluster that it was taken from.
+  expect((await checkDatabase(restored, systemClock)).problems).toEqual([]);
+  // A dump brings the name of the cluster that it was taken from; newer ones also that of the database.
   await query(restored, "update schema_version set cluster = 'another'");
   const elsewhere = expect.stringMatching(/^it was restored from a backup \(cluster \d+\), /);
-  expect((await checkDatabase(restored)).problems).toEqual([elsewhere]);
+  expect((await checkDatabase(restored, systemClock)).problems).toEqual([elsewhere]);
   await query(restored, "update schema_version set cluster = (pg_control_system()).system_identifier");
   await query(restored, `alter database ${name} set toolgate.restored = 'Tuesday'`);
   const serving = Object.assign(new URL(scene.database.servingUrl), { pathname: `/${name}` }).href;
   const refused = expect.stringMatching(/^it was restored from a backup \(Tuesday\), .*after-restore/);
-  expect((await checkDatabase(serving)).problems).toEqual([refused]);
+  expect((await checkDatabase(serving, systemClock)).problems).toEqual([refused]);
 
-  const logs = ["--operator-log", OPERATOR_LOG, "--request-log", REQUEST_LOG];
+  const logs = ["--operator-log", OPERATOR_LOG, `${OPERATOR_LOG}.missing`, "--request-log", REQUEST_LOG];
   const { code, rows, stderr } = await afterRestore(...logs);
-  expect([code, stderr]).toEqual([0, ""]);
+  const unknown = `${OPERATOR_LOG}.missing does not exist: nothing is known from it.\n`;
+  expect([code, stderr]).toEqual([0, unknown]);
   const found = rows.map(({ finding, id, account_id: account, amount_usdc: amount }) => [
     ...[finding, id, account, amount],
   ]);
@@ -124,7 +126,7 @@ it("a gateway refuses a restored database until after-restore reconciled it", as
     ["suspended", nameless, null, "0.000055"],
   ]);
   expect(rows[2]).toMatchObject({ details: expect.stringMatching(/^account.adjust acct_\w+ .*"5000000"/) });
-  expect((await checkDatabase(serving)).problems).toEqual([]);
+  expect((await checkDatabase(serving, systemClock)).problems).toEqual([]);
   expect(await balanceOf(restored)).toBe(String(2n * PRICE + 700n));
   // Payments that were credited before are final, or reversed: nothing is credited twice.
   const balances = customers.map((customer) => balanceOf(restored, customer));
@@ -141,14 +143,14 @@ it("a gateway refuses a restored database until after-restore reconciled it", as
 it("another restore needs another after-restore, and chain and ledger that agree", async () => {
   await query(restored, `alter database ${name} set toolgate.restored = 'Wednesday'`);
   const problem = [expect.stringContaining("(Wednesday)")];
-  expect((await checkDatabase(restored)).problems).toEqual(problem);
+  expect((await checkDatabase(restored, systemClock)).problems).toEqual(problem);
   await query(restored, "update treasury_watch set expected = expected - 1");
   const { code, stderr } = await afterRestore();
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^The treasury holds 0.000001 USDC more than/)]);
-  expect((await checkDatabase(restored)).problems).toEqual(problem);
+  expect((await checkDatabase(restored, systemClock)).problems).toEqual(problem);
   expect((await afterRestore("--accept-difference")).code).toBe(0);
   await query(restored, "update treasury_watch set expected = expected + 1");
-  expect((await checkDatabase(restored)).problems).toEqual([]);
+  expect((await checkDatabase(restored, systemClock)).problems).toEqual([]);
 });
 
 it("refuses while a gateway runs on the database", async () => {
@@ -207,7 +209,7 @@ it("revokes every key of a window", async () => {
 });
 
 it("names a file that it cannot read", async () => {
-  const { code, stderr } = await afterRestore("--operator-log", `${OPERATOR_LOG}.missing`);
+  const { code, stderr } = await afterRestore("--request-log", `${REQUEST_LOG}.missing`);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^Cannot read .*ENOENT/)]);
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoOf, startWorld, xPayment } from "../support/world.ts";
 import { findFlow } from "./find-flow.ts";
 import { runToolgate, runToolgateHere } from "./toolgate.ts";
+import { query } from "../support/database-server.ts";
 import { closing } from "../support/postgres.ts";
 
 /** Runs operator commands on the database of a running gateway. */
@@ -78,10 +79,12 @@ describe("the operator's commands", () => {
     const group = await run(`keys groups create --account ${accountId} --name CI --json`);
     expect(group).toMatchObject({ code: 0, stderr: "" });
     const groupId = String(group.rows[0]?.["group_id"]);
-    const change = ["--month-limit", "5", "--call-limit", "none", "--group", groupId];
-    const edited = await toolgate("keys", "edit", "--key", keyId, ...change, "--json");
-    expect(edited).toMatchObject({ code: 0, stderr: "" });
-    expect(edited.rows[0]).toMatchObject({
+    for (const edited of await Promise.all([
+      ownProcess("keys", "edit", "--key", keyId, "--month-limit", "5", "--json"),
+      ownProcess("keys", "edit", "--key", keyId, "--call-limit", "none", "--group", groupId, "--json"),
+    ]))
+      expect(edited).toMatchObject({ code: 0, stderr: "" });
+    expect((await toolgate("keys", "list", "--account", accountId, "--json")).rows[0]).toMatchObject({
       name: "n",
       group_id: groupId,
       tools: ["vram_estimate", "echo"],
@@ -101,6 +104,9 @@ describe("the operator's commands", () => {
       replaced_key_id: key?.["key_id"],
       replaced_until: expect.stringMatching(/Z$/),
     });
+    const remove = ["keys", "groups", "delete", "--group", groupId, "--account"];
+    expect((await toolgate(...remove, `acct_${"0".repeat(32)}`)).stderr).toMatch(/no such group/);
+    expect((await toolgate(...remove, accountId)).code).toBe(0);
     expect((await toolgate("keys", "revoke", "--key", String(key?.["key_id"]))).code).toBe(0);
     await expect
       .poll(async () => (await world.get(undefined, "/receipts", authorization)).status, { interval: 50 })
@@ -135,6 +141,28 @@ describe("the operator's commands", () => {
       stderr: expect.stringMatching(/^INVALID_REQUEST: amount_usdc_microusd: .*\n$/),
     });
     expect(await adjust(`-${most}`)).toMatchObject({ code: 0, rows: [{ balance_usdc: "0.000000" }] });
+  });
+
+  it("lists and explains changes of a balance that the ledger has not numbered", async () => {
+    const [account] = (await run("accounts create --count 1 --usdc 1 --json")).rows;
+    const accountId = String(account?.["account_id"]);
+    const where = `where id = '${accountId.slice("acct_".length)}'`;
+    for (const by of [1, -1])
+      await query(
+        world.database.url,
+        `update account set available = available + ${by}, seq = seq + 1 ${where}`,
+      );
+    const step = { account_id: accountId, number: "3" };
+    expect((await run("accounts explain --json")).rows).toEqual([{ ...step, explained: false }]);
+    expect(await run("accounts explain --reason undone")).toMatchObject({
+      code: 2,
+      stderr: /--reason needs --account/,
+    });
+    const explained = await run(`accounts explain --account ${accountId} --reason undone --json`);
+    expect(explained.rows).toEqual([{ ...step, explained: true }]);
+    expect((await run(`accounts explain --account ${accountId} --json`)).rows).toEqual([]);
+    expect((await run("accounts explain --account acct_nonsense")).code).toBe(1);
+    expect((await run("audit --full")).code).toBe(0);
   });
 
   it("decodes a quote and audits the ledger", async () => {

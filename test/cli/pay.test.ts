@@ -5,10 +5,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { startWorld } from "../support/world.ts";
 import { WATCHFUL } from "../transport/services/gift.ts";
 import { buyOneCall } from "../../src/dev/demo.ts";
-import { runToolgate } from "./toolgate.ts";
+import { runToolgate, runToolgateHere } from "./toolgate.ts";
 import { closing } from "../support/postgres.ts";
 
-/** Runs `pay` as a process with the dev.json of a running gateway. */
+/** Runs `pay` with the dev.json of a running gateway. */
 
 const world = closing(await startWorld(WATCHFUL));
 const agent = await world.agent();
@@ -25,13 +25,13 @@ const devJson = {
 };
 await writeFile(path.join(dataDir, "dev.json"), JSON.stringify(devJson));
 
-const toolgate = (...args: string[]) => runToolgate({ DATA_DIR: dataDir }, args);
+const toolgate = (...args: string[]) => runToolgateHere({ DATA_DIR: dataDir }, args);
 const CALL = ["vram_estimate", { model: "llama-3.1-8b" }] as const;
 
 describe("pay", () => {
   it("pays a quote and prints the X-Payment value", async () => {
     const { body } = await world.call(agent, ...CALL);
-    const { stdout, code } = await toolgate("pay", body.quote.quote_id);
+    const { stdout, code } = await runToolgate({ DATA_DIR: dataDir }, ["pay", body.quote.quote_id]);
     expect(code).toBe(0);
     expect((await world.call(agent, ...CALL, { headers: { "x-payment": stdout.trim() } })).status).toBe(200);
   });
@@ -77,7 +77,7 @@ describe("pay", () => {
       code: 1,
       stderr: expect.stringMatching(/^The development wallet holds .*\n$/),
     });
-    const nowhere = await runToolgate({ DATABASE_URL: world.database.url }, ["pay", "--usdc", "1"]);
+    const nowhere = await runToolgateHere({ DATABASE_URL: world.database.url }, ["pay", "--usdc", "1"]);
     expect(nowhere).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^No dev is running .*npm start.*\n$/),

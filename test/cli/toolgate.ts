@@ -31,14 +31,18 @@ export async function runToolgate(
   return { code, stdout, stderr, rows: rowsOf(stdout) };
 }
 
+let here: readonly string[] | undefined;
+
 /**
  * Runs a command in this process with only these settings: starting a process takes most of a command's time.
- * Not for two commands at once. Its log is not part of `stderr`.
+ * One command at a time. Its log is not part of `stderr`.
  */
 export async function runToolgateHere(
   settings: Readonly<Record<string, string>>,
   args: readonly string[],
 ): Promise<Ended> {
+  if (here) throw new Error(`"${here.join(" ")}" still runs here: start "${args.join(" ")}" after it`);
+  here = args;
   const written = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((stream) =>
     vi.spyOn(process[stream], "write").mockImplementation((text) => {
@@ -46,17 +50,25 @@ export async function runToolgateHere(
       return true;
     }),
   );
-  const { env, exitCode } = process;
-  process.env = environment(settings);
+  const env = { ...process.env };
+  const { exitCode } = process;
+  setEnvironment(environment(settings));
   process.exitCode = undefined;
   try {
     await runCommandLine(args);
     return { code: process.exitCode ?? 0, ...written, rows: rowsOf(written.stdout) };
   } finally {
-    process.env = env;
+    setEnvironment(env);
     process.exitCode = exitCode;
     for (const spy of spies) spy.mockRestore();
+    here = undefined;
   }
+}
+
+/** Changes the environment in place: those who hold the object must not go on with an old one. */
+function setEnvironment(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, env);
 }
 
 function environment(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {

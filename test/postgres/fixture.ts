@@ -5,14 +5,16 @@ import { expect } from "vitest";
 import type { CallAuthorization, Ledger, RunEnd, RunEndResult } from "../../src/app/calls/ledger.ts";
 import type { BudgetLimits } from "../../src/domain/accounts/budget.ts";
 import type { CallPayment, VerifiedTransfer } from "../../src/app/payments/payment-methods.ts";
+import type { Refunds, Suspense } from "../../src/app/treasury/treasury-ledger.ts";
 import { newId, uuidOf } from "../../src/domain/core/ids.ts";
 import { stepIdOf } from "../../src/domain/payments/quote.ts";
-import { audit } from "../../src/postgres/operations/audit.ts";
+import { auditSince } from "../../src/postgres/operations/audit.ts";
 import { Leases, Sweeper } from "../../src/postgres/ledger/leases.ts";
 import { PostgresLedger } from "../../src/postgres/ledger/ledger.ts";
 import { openPool } from "../../src/postgres/database/pool.ts";
 import { PostgresRefunds, PostgresSuspense } from "../../src/postgres/treasury/suspense.ts";
 import { PostgresTreasuryLedger } from "../../src/postgres/treasury/treasury-ledger.ts";
+import { adjustBalance, recordAct } from "../support/operator-acts.ts";
 import { closing, openDatabase } from "../support/postgres.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { SOLANA } from "../../src/domain/payments/payment-id.ts";
@@ -55,8 +57,7 @@ export function openInstance(url: string, { leaseMs = 15_000, lockTimeoutMs = 60
     ...{ instanceId, pool, leases, ledger },
     sweeper: new Sweeper({ pool, instanceId, leases, leaseMs, log: silent }),
     treasury: new PostgresTreasuryLedger({ pool, instanceId }),
-    suspense: new PostgresSuspense(pool),
-    refunds: new PostgresRefunds(pool),
+    ...correctionsOf(pool),
     /** Creates an account. */
     account: (balance = 0n) => makeAccount(pool, balance),
     key: (accountId: string, limits?: Partial<BudgetLimits>) => makeKey(pool, accountId, limits),
@@ -80,6 +81,27 @@ export function openInstance(url: string, { leaseMs = 15_000, lockTimeoutMs = 60
   };
 }
 
+/** Corrections, each with its operator's action. */
+function correctionsOf(pool: Pool): { refunds: Refunds; suspense: Suspense } {
+  const [refunds, suspense] = [new PostgresRefunds(pool), new PostgresSuspense(pool)];
+  return {
+    refunds: {
+      refund: async (refund) => {
+        await recordAct(pool, "receipt.refund", refund.receiptId);
+        return refunds.refund(refund);
+      },
+    },
+    suspense: {
+      list: (query) => suspense.list(query),
+      assign: async (assignment) => {
+        const { txSignature, to } = assignment;
+        await recordAct(pool, "suspense.assign", txSignature, to === "operator" ? to : to.accountId);
+        return suspense.assign(assignment);
+      },
+    },
+  };
+}
+
 /** A database for the tests of one file with three instances. Closed after the tests. */
 export async function openLedger(options: Parameters<typeof openInstance>[1] = {}) {
   const database = await openDatabase();
@@ -96,11 +118,7 @@ export async function makeAccount(pool: Pool, balance: bigint): Promise<string> 
     base58.encode(randomBytes(32)),
   ]);
   if (balance !== 0n)
-    await pool.query("select ledger_adjust($1, $2, $3, 'test')", [
-      uuidOf("acct", accountId),
-      balance,
-      randomBytes(32),
-    ]);
+    await adjustBalance(pool, accountId.slice("acct_".length), { change: balance, key: randomUUID() });
   return accountId;
 }
 
@@ -235,8 +253,8 @@ export function failed(call: CallAuthorization) {
 
 /** Asserts that every audit check passes. */
 export async function expectCleanAudit(pool: Pool): Promise<void> {
-  const lines = await audit(pool);
-  expect(lines.filter(({ violations }) => violations > 0n)).toEqual([]);
+  const { findings } = await auditSince(pool, { whole: true });
+  expect(findings.filter(({ violations }) => violations > 0n)).toEqual([]);
 }
 
 /** Expires the leases of these runs. */

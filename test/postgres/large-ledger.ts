@@ -5,7 +5,7 @@ import { SOLANA } from "../../src/domain/payments/payment-id.ts";
 import { openPool } from "../../src/postgres/database/pool.ts";
 import { addSeal, contentOf, lastSeal } from "../../src/postgres/operations/seals.ts";
 
-const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
+const { treasury, revenue, suspense, adjustments, operator, clearing } = SYSTEM_ACCOUNTS;
 
 /**
  * Session settings for filling: no disk sync, foreign keys or triggers, and join plans that need no
@@ -50,7 +50,7 @@ export async function sealMonths(url: string): Promise<void> {
     );
     for (const { end } of rows) {
       const seal = await lastSeal(client);
-      const content = await contentOf(client, { seal, upTo: end, whole: seal === undefined });
+      const content = await contentOf(client, seal, end);
       if (!content || !(await addSeal(pool, content))) throw new Error(`${end}: not sealed`);
     }
   } finally {
@@ -282,7 +282,8 @@ function books({ refunds, ...shares }: Shares): string[] {
         from treasury_watch`,
     ),
     transfer(
-      `select '${adjustments}', id, ${FUNDS}, 'adjustment', sha256(uuid_send(id)), created_at
+      `select '${adjustments}', id, ${FUNDS}, 'adjustment',
+         sha256(convert_to(encode(uuid_send(id), 'hex') || ':funds', 'UTF8')), created_at
        from account where id in (select ${id(1, holder("n", shares))}
          from generate_series(0, ${shares.holders - 1}) n)`,
     ),
@@ -310,12 +311,49 @@ function books({ refunds, ...shares }: Shares): string[] {
       quoted, debited, paid_by, created_at)
      select ledger_id(created_at), id, account_id, tool, quote_id, step_id, network, reference, price,
        price, paid_by, created_at ${charged}`,
-    `update account set available = side.amount from (
-       select account_id, sum(amount) as amount from (
-         select credit as account_id, amount from ledger_entry
-         union all select debit, -amount from ledger_entry
-         union all select account_id, -price from run where status = 'active'
-       ) entry group by account_id
-     ) side where side.account_id = account.id`,
+    // What operators did.
+    `insert into operator_action (id, actor, action, target, details, once)
+     select ledger_id(), 'filled', action, target, '{}', once from (
+       select 'account.adjust', 'acct_' || encode(uuid_send(credit), 'hex'), amount || ' funds'
+       from transfer where kind = 'adjustment'
+       union all
+       select 'suspense.assign', encode(ref, 'hex'), 'acct_' || encode(uuid_send(credit), 'hex')
+       from transfer where kind = 'assignment'
+       union all
+       select 'receipt.refund', 'rcpt_' || encode(uuid_send(receipt.id), 'hex'), ''
+       from transfer join receipt on uuid_send(run_id) = ref where kind = 'refund'
+     ) act (action, target, once)`,
+    // Each change of a balance with its number. Failed calls have none, as those from before numbers.
+    `create temporary table change as
+     select *, row_number() over changes as seq, sum(amount) over changes as balance from (
+       select account_id, id, true as held, -price as amount, started_at as at from run
+       where status in ('active', 'completed') and price > 0
+       union all
+       select account.id, entry.id, false, case account.id when credit then amount else -amount end,
+         entry.created_at
+       from transfer entry
+       join account on account.id = case when debit > '${clearing}' then debit else credit end
+     ) entry
+     window changes as (partition by account_id order by at, id)`,
+    ...numbered("run", "held"),
+    ...numbered("transfer", "not held"),
+    `update account set (seq, available) = (last.seq, last.balance) from (
+       select distinct on (account_id) * from change order by account_id, seq desc
+     ) last where last.account_id = account.id`,
+    "drop table change",
+  ];
+}
+
+/** Stores the rows of a table again with their numbers, in the order of their ids: plans depend on it. */
+function numbered(table: string, changes: string): string[] {
+  return [
+    `create temporary table numbered as select * from ${table}`,
+    `update numbered set seq = change.seq, balance = change.balance from change
+     where ${changes} and change.id = numbered.id`,
+    `alter table ${table} disable trigger user`,
+    `truncate ${table}`,
+    `insert into ${table} select * from numbered order by id`,
+    `alter table ${table} enable trigger user`,
+    "drop table numbered",
   ];
 }

@@ -3,7 +3,7 @@ import { type Caller, DEFAULT_REQUEST_LOG, type RequestLogSettings } from "../..
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RequestObserver, RequestRecord, Transport } from "./request-record.ts";
 
@@ -231,11 +231,8 @@ function refusalOf(
 export type RequestOutcome = "succeeded" | "payment_required" | "refused" | "failed";
 
 /** Selects a page of an account's requests. Undefined members match everything. */
-export interface RequestQuery {
+export interface RequestQuery extends PageRequest {
   readonly accountId: string;
-  /** 1..100 */
-  readonly limit: number;
-  readonly cursor: string | undefined;
   readonly outcome: RequestOutcome | undefined;
   readonly tool: string | undefined;
   /** `key_…` */

@@ -20,6 +20,34 @@ export interface AuditScope {
  */
 export type Audit = (signal?: AbortSignal, scope?: AuditScope) => Promise<AuditFinding[]>;
 
+/** What an audit found clean and closed. */
+export interface Seal {
+  /** From 1. */
+  readonly number: number;
+  /** Timestamp: its entries are older. */
+  readonly upTo: string;
+  /** SHA-256 in hex of its entries and of the hash of the seal before. */
+  readonly hash: string;
+}
+
+export interface LastFullAudit {
+  /** When the oldest of its checks ran. */
+  readonly at: Date;
+  /** By check. */
+  readonly violations: Readonly<Record<string, number>>;
+}
+
+/** The audit of all history in slices, each a transaction. Any instance continues it. */
+export interface FullAudit {
+  /**
+   * Runs the next slice. Undefined: none is due; a check is due a week after it ran.
+   * @throws the signal's reason when it aborts, after the query was cancelled
+   */
+  next(signal: AbortSignal): Promise<AuditFinding | undefined>;
+  /** Undefined: no check has run. */
+  last(): Promise<LastFullAudit | undefined>;
+}
+
 export interface CachedAudit {
   readonly audit: Audit;
   /** Undefined before the first audit ends. */

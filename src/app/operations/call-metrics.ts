@@ -38,7 +38,11 @@ export const REQUEST_METRICS = {
 /** Metrics of what calls do: money, batches, the chain, models, custom tools, the sandbox. */
 export const CALL_METRICS = {
   toolgate_build_info: gauge("1; the labels name the release and Node", "version", "node"),
-  toolgate_ready: gauge("1 while the check of /readyz passes: database, sandbox, draining", "check"),
+  toolgate_ready: gauge("1 while the check of /readyz passes: database, sandbox, clock, draining", "check"),
+  toolgate_clock_ahead_seconds: gauge(
+    "how far the clock is ahead of the database's; of=chain: only if it is behind",
+    "of",
+  ),
   toolgate_rate_limited_total: counter(
     "requests refused by a rate limit, of the key or of the account",
     "limit",

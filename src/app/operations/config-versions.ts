@@ -1,6 +1,6 @@
 import type { Tiers } from "../../domain/accounts/caller.ts";
 import { invalidField } from "../../domain/core/errors.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ConfigChange } from "../../domain/operations/config-changes.ts";
@@ -52,7 +52,7 @@ export interface ConfigVersions {
   newestNumber(): Promise<number>;
   find(version: number): Promise<ConfigVersion | undefined>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  list(query: { limit: number; cursor: string | undefined }): Promise<Page<ConfigVersion>>;
+  list(query: PageRequest): Promise<Page<ConfigVersion>>;
   /** Tiers in force that these lack although accounts have them, with the number of accounts. */
   tiersMissed(tiers: Tiers): Promise<{ name: string; accounts: number }[]>;
   /**
@@ -160,9 +160,9 @@ export interface ConfigAdmin {
    */
   rollBack(version: number | undefined, decision: ConfigDecision): Promise<ConfigApplication>;
   /** Waits until all instances use a version or a later one. @returns those that do not by then */
-  awaitSwitch(version: number, waitMs: number): Promise<SwitchReport>;
+  awaitSwitch(version: number, waitMs: number, signal?: AbortSignal): Promise<SwitchReport>;
   /** @param version undefined: the one in force. @throws ToolgateError NOT_FOUND */
   show(version: number | undefined): Promise<ConfigVersion>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  list(query: { limit: number; cursor: string | undefined }): Promise<Page<ConfigVersion>>;
+  list(query: PageRequest): Promise<Page<ConfigVersion>>;
 }

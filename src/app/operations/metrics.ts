@@ -32,6 +32,7 @@ export const METRICS = {
   toolgate_treasury_difference_microusd: gauge(
     "treasury balance on the chain minus the ledger, micro-USD; must return to 0",
   ),
+  toolgate_certificate_expires_timestamp_seconds: gauge("when `TLS_CERT` expires, Unix seconds"),
   toolgate_watch_age_seconds: gauge("seconds since the watch last saw the head of the treasury's history"),
   toolgate_keeper_leading: gauge("1 on the instance that watches the treasury"),
   toolgate_keeper_failures_total: counter("failed runs of background jobs", "work"),
@@ -40,6 +41,7 @@ export const METRICS = {
     "invariant",
   ),
   toolgate_audit_timestamp_seconds: gauge("when the last audit ended, Unix seconds"),
+  toolgate_full_audit_timestamp_seconds: gauge("when the oldest check of all history ran, Unix seconds"),
   toolgate_relay_transactions_total: counter("payments signed by the gasless relay, by their state", "state"),
   toolgate_relay_refused_total: counter(
     "payments refused by the gasless relay, by the limit reached",

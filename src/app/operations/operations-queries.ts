@@ -1,5 +1,5 @@
 import { type MicroUsd, formatUsdc } from "../../domain/core/money.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
 
 interface AccountRevenue {
@@ -79,7 +79,7 @@ export interface OperationsQueries {
   /** Total charges minus refunds, micro-USD; undefined while the backlog is too large for one query. */
   revenue(): Promise<MicroUsd | undefined>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<FailedPayment>>;
+  failedPayments(query: PageRequest): Promise<Page<FailedPayment>>;
 }
 
 /** What a database says about its restore from a backup. */

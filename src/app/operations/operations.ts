@@ -11,7 +11,7 @@ import {
 } from "./operations-queries.ts";
 import type { LastAudit } from "./audit.ts";
 import type { OperatorAction, OperatorActionLog } from "./operator-actions.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import { TreasuryCheck, type TreasuryLedger, type WatchState } from "../treasury/treasury-ledger.ts";
 
 export interface OperationsDeps {
@@ -93,10 +93,7 @@ export class Operations {
   /**
    * Payments that bought no call, newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor
    */
-  async failedPayments(query: {
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<ExplainedFailure>> {
+  async failedPayments(query: PageRequest): Promise<Page<ExplainedFailure>> {
     const { items, nextCursor } = await this.#deps.queries.failedPayments(query);
     return {
       items: items.map((item) => ({ ...item, reason: failureReason(item, this.#deps.quotes) })),
@@ -105,7 +102,7 @@ export class Operations {
   }
 
   /** Operator actions, newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  actions(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>> {
+  actions(query: PageRequest): Promise<Page<OperatorAction>> {
     return this.#deps.actions.list(query);
   }
 

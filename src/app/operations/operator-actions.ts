@@ -1,7 +1,7 @@
 import type { Log } from "../../domain/core/log.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 
 export interface RecordedActionDeps {
   readonly actions: Pick<OperatorActionLog, "record" | "recordFailure">;
@@ -42,6 +42,7 @@ export type ActionName =
   | "account.move"
   | "account.unblock"
   | "account.operator"
+  | "balance.explain"
   | "key.create"
   | "key.update"
   | "key.rotate"
@@ -104,7 +105,22 @@ export interface OperatorActionLog {
   record(action: NewAction): Promise<string>;
   recordFailure(actionId: string, failure: string): Promise<void>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  list(query: { limit: number; cursor: string | undefined }): Promise<Page<OperatorAction>>;
+  list(query: PageRequest): Promise<Page<OperatorAction>>;
+}
+
+/** The number of a change of a balance, after which the next one does not follow. */
+export interface BalanceStep {
+  accountId: string;
+  /** Decimal. */
+  number: string;
+}
+
+/** Changes of balances that are not as the ledger numbers them, such as those made by hand. */
+export interface BalanceSteps {
+  /** The first 1,000 that no operator has explained, of one account or of all. Reads all history. */
+  unexplained(accountId: string | undefined): Promise<BalanceStep[]>;
+  /** Lets audits accept it; records why. */
+  explain(step: BalanceStep, reason: string): Promise<void>;
 }
 
 /** What a secret does: it seals quotes, signs API keys, or signs x402 offers and receipts. */

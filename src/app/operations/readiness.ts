@@ -3,7 +3,12 @@ import type { SelfTestStatus } from "../../domain/tools/sandbox.ts";
 /** What the database allows: "read-only" on a standby; "old schema" until `migrate` has run. */
 export type DatabaseState = "ok" | "unreachable" | "read-only" | "old schema";
 
+/** Difference of an instance's clock from the database's that is reported, and that makes it unready, ms. */
+export const [CLOCK_WARN_MS, CLOCK_UNREADY_MS] = [5_000, 30_000];
+
 export interface Health {
+  /** How far this instance's clock is ahead of the database's, ms. */
+  readonly clockAheadMs: number;
   /** Whether calls can be served: {@link state} is "ok". */
   check(signal: AbortSignal): Promise<boolean>;
   /** Returns "unreachable" when the signal aborts. */
@@ -21,9 +26,11 @@ export interface ConfigState {
 
 export interface ReadinessReport {
   readonly ready: boolean;
-  readonly database: DatabaseState;
+  /** "excluded": it was not asked. */
+  readonly database: DatabaseState | "excluded";
   readonly sandbox: SandboxState;
   readonly draining: boolean;
+  readonly clock: { readonly ok: boolean; readonly ahead_seconds: number };
   /** An instance that cannot use the version in force serves with the one before, and is ready. */
   readonly config: ConfigState;
 }
@@ -35,6 +42,8 @@ export interface ReadinessDeps {
   readonly sandboxRequired: boolean;
   readonly config: () => ConfigState;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Whether this instance may take traffic. */
 export class Readiness {
@@ -50,12 +59,19 @@ export class Readiness {
     this.#draining = true;
   }
 
-  async report(signal: AbortSignal): Promise<ReadinessReport> {
+  /** @param excluded names of checks that must not make it unready; others are ignored */
+  async report(signal: AbortSignal, excluded: ReadonlySet<string> = NONE): Promise<ReadinessReport> {
     const { health, sandbox: sandboxState, sandboxRequired, config } = this.#deps;
-    const database = await health.state(signal);
+    const database = excluded.has("database") ? "excluded" : await health.state(signal);
     const sandbox = sandboxState();
     const draining = this.#draining;
     const proven = sandbox === "failed" ? !sandboxRequired : sandbox !== "running";
-    return { ready: database === "ok" && proven && !draining, database, sandbox, draining, config: config() };
+    const clock = {
+      ok: Math.abs(health.clockAheadMs) < CLOCK_UNREADY_MS,
+      ahead_seconds: health.clockAheadMs / 1_000,
+    };
+    const passed = { database: database === "ok", sandbox: proven, clock: clock.ok, draining: !draining };
+    const ready = Object.entries(passed).every(([name, ok]) => ok || excluded.has(name));
+    return { ready, database, sandbox, draining, clock, config: config() };
   }
 }

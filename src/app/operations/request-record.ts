@@ -39,6 +39,7 @@ export class RequestRecord implements CallRecord {
   workMs = 0;
   /** When the part of its work began that is not in {@link workMs} yet. */
   workSince: number | undefined = undefined;
+  threadMs = 0;
   toolMs = 0;
   toolFailed = false;
   paymentMs = 0;

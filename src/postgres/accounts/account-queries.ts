@@ -51,7 +51,7 @@ export function openAccountQueries(options: Options) {
   const standby = new Standby({ url, readUrl, max: CONNECTIONS, applicationName, log });
   const stores = new Map<Pool, ReturnType<typeof storesOn>>();
   const on = (pool: Pool) => {
-    const opened = stores.get(pool) ?? storesOn(pool, options);
+    const opened = stores.get(pool) ?? storesOn(pool, options, standby.primary);
     stores.set(pool, opened);
     return opened;
   };
@@ -87,12 +87,12 @@ export function openAccountQueries(options: Options) {
   return { reading, standby };
 }
 
-function storesOn(pool: Pool, { sealingKeys, archived, cell }: Options): AccountQueries {
+function storesOn(pool: Pool, { sealingKeys, archived, cell }: Options, primary = pool): AccountQueries {
   const receipts = new PostgresReceipts(pool, archived, cell);
   const runs = new PostgresRuns(pool, archived, cell);
   return {
     statements: new PostgresStatements(pool, sealingKeys, archived),
-    usageReports: new PostgresUsageReports(pool),
+    usageReports: new PostgresUsageReports(pool, primary),
     revenueReports: new PostgresRevenue(pool),
     history: new PostgresHistory({ pool, archived, receipts, runs }),
     ownRecords: new PostgresOwnRecords(pool, archived),

@@ -4,7 +4,7 @@ import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf, newId } from "../../domain/core/ids.ts";
 import type { Page } from "../../domain/core/page.ts";
 import { KEY_PREFIX, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
-import { cursorAfter, readCursor } from "../database/pages.ts";
+import { pageOf, readCursor } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { type Caller, walletCaller } from "../../domain/accounts/caller.ts";
@@ -43,37 +43,18 @@ const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
 export function accountsPage(query: string, after: string, limit: number): QueryConfig | undefined {
   const page = [after, limit];
   if (query === "") return { text: `${SELECT} ${NEWEST_FIRST}`, values: page };
-  if (query.startsWith("acct_")) {
-    const range = uuidRange(query.slice("acct_".length));
-    return (
-      range && { text: `${SELECT} and id between $3 and $4 ${NEWEST_FIRST}`, values: [...page, ...range] }
-    );
-  }
-  if (query.startsWith("key_")) {
-    const range = uuidRange(query.slice("key_".length));
-    return (
-      range && {
-        text: `${SELECT} and exists (${KEYS} id between $3 and $4) ${NEWEST_FIRST}`,
-        values: [...page, ...range],
-      }
-    );
-  }
-  if (query.startsWith(KEY_PREFIX)) {
-    const range = textRange(query.slice(0, SHOWN_LENGTH));
-    return (
-      range && {
-        text: `${SELECT} and exists (${KEYS} prefix ~>=~ $3 and prefix ~<~ $4) ${NEWEST_FIRST}`,
-        values: [...page, ...range],
-      }
-    );
-  }
-  const range = textRange(query);
-  return (
-    range && {
-      text: `${SELECT} and wallet ~>=~ $3 and wallet ~<~ $4 ${NEWEST_FIRST}`,
-      values: [...page, ...range],
-    }
-  );
+  const [condition, range] = conditionOf(query);
+  return range && { text: `${SELECT} and ${condition} ${NEWEST_FIRST}`, values: [...page, ...range] };
+}
+
+/** Returns the condition of a search, and its range as $3 and $4. */
+function conditionOf(query: string): [condition: string, range: [string, string] | undefined] {
+  if (query.startsWith("acct_")) return ["id between $3 and $4", uuidRange(query.slice("acct_".length))];
+  if (query.startsWith("key_"))
+    return [`exists (${KEYS} id between $3 and $4)`, uuidRange(query.slice("key_".length))];
+  if (query.startsWith(KEY_PREFIX))
+    return [`exists (${KEYS} prefix ~>=~ $3 and prefix ~<~ $4)`, textRange(query.slice(0, SHOWN_LENGTH))];
+  return ["wallet ~>=~ $3 and wallet ~<~ $4", textRange(query)];
 }
 
 const KEYS = "select from api_key where account_id = account.id and";
@@ -99,12 +80,7 @@ export class AccountSearch implements Pick<Accounts, "get" | "list"> {
     // Unnamed, so planned on each call: the prefix's frequency decides which index is better.
     const page = accountsPage(query, readCursor("accounts", cursor), limit + 1);
     const rows = page === undefined ? [] : await queryWithRetry<AccountRow>(this.#pool, page);
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(toAccount),
-      nextCursor: rows.length > limit && last ? cursorAfter("accounts", last.id) : undefined,
-    };
+    return pageOf("accounts", limit, rows, toAccount);
   }
 }
 

@@ -6,7 +6,7 @@ import { parseAddress } from "../../domain/core/base58.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
-import { MAX_MICRO_USD, type MicroUsd } from "../../domain/core/money.ts";
+import { MAX_MICRO_USD } from "../../domain/core/money.ts";
 import { MAX_TIER } from "../../domain/accounts/caller.ts";
 import { AccountEntity } from "../database/entities/accounts.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
@@ -61,12 +61,7 @@ export class PostgresAccounts implements Omit<Accounts, "get" | "list"> {
     return this.#read(idFromUuid("acct", created.id));
   }
 
-  async adjust(adjustment: {
-    accountId: string;
-    amount: MicroUsd;
-    reason: string;
-    idempotencyKey: string;
-  }): Promise<Account> {
+  async adjust(adjustment: Parameters<Accounts["adjust"]>[0]): Promise<Account> {
     const { accountId, amount, reason, idempotencyKey } = adjustment;
     if (amount === 0n) throw invalidField(AMOUNT, "must not be 0");
     if (amount > MAX_MICRO_USD || amount < -MAX_MICRO_USD)

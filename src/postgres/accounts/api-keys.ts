@@ -5,8 +5,8 @@ import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../../domain/accounts/a
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
-import { isBudget } from "../../domain/accounts/budget.ts";
-import type { KeyChange, NewKey } from "../../domain/accounts/new-key.ts";
+import { isBudget, NO_LIMITS } from "../../domain/accounts/budget.ts";
+import { type KeyChange, type NewKey, requireExpected } from "../../domain/accounts/new-key.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { AccountEntity, ApiKeyEntity, KeyUseEntity } from "../database/entities/accounts.ts";
 import { hashOf, limitsRow } from "./key-rows.ts";
@@ -204,6 +204,7 @@ export class PostgresApiKeys implements ApiKeys {
     accountId,
     name,
     limits,
+    expected,
     group,
   }: KeyChange & { keyId: string; accountId: string | undefined }): Promise<ApiKey> {
     return this.#orm.em.fork().transactional(async (em) => {
@@ -212,9 +213,12 @@ export class PostgresApiKeys implements ApiKeys {
       // Reads again under the lock: a concurrent change may have ended the key.
       const row = await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true });
       this.#requireCurrent(row, "edit");
+      const [old] = await toApiKeys(em, [row]);
+      requireExpected(old?.limits, expected);
       if (limits) {
-        await setBudget(em, row, limits);
-        await em.nativeUpdate(ApiKeyEntity, { id }, limitsRow(limits));
+        const merged = { ...NO_LIMITS, ...old?.limits, ...limits };
+        await setBudget(em, row, merged);
+        await em.nativeUpdate(ApiKeyEntity, { id }, limitsRow(merged));
       }
       if (group) await this.#changeGroup(em, row, group.groupId);
       if (name !== undefined) await em.nativeUpdate(ApiKeyEntity, { id }, { name });

@@ -6,6 +6,7 @@ import { NO_CELL, type Cell, uuidOf } from "../../domain/core/ids.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { Lru } from "../../domain/core/lru.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
+import { DatabaseAway } from "../database/away.ts";
 import { Batcher } from "../database/batcher.ts";
 import { hashOf, limitsOf, rateLimitsOf, requestLogOf } from "./key-rows.ts";
 import type { LimitsRow, RequestLogRow } from "./key-rows.ts";
@@ -21,6 +22,7 @@ export interface AuthenticatorOptions extends Pick<Parts, "pool" | "clock" | "no
   /** Keys of other cells that are valid here. */
   movedKeys?: Pick<MovedKeys, "has">;
   cell?: Cell;
+  away?: DatabaseAway;
 }
 
 /** Maximum cached keys: valid ones, and rejected ones with a valid signature. */
@@ -29,9 +31,14 @@ const [MAX_CACHED, MAX_REJECTED] = [10_000, 1_000];
 /** Maximum age of cache entries, ms: a second safeguard beside change notifications. */
 const [CACHE_MS, REJECTED_MS] = [30_000, 5_000];
 
+/** How long a key is accepted while the database is away, ms. Whatever costs something needs the database. */
+const AWAY_CACHE_MS = 600_000;
+
 interface CacheEntry {
   caller: Caller;
   since: number;
+  /** How often messages may have been missed when it was read: after another gap it is not current. */
+  gaps: number;
 }
 
 /** A key that works; `movedTo`: the cell that has its account. */
@@ -57,8 +64,8 @@ interface KeyRow extends LimitsRow, RequestLogRow {
 
 /**
  * Verifies API keys: the signature in memory first, then the SHA-256 in the database. Valid keys are cached
- * while change notifications arrive. Rejections are cached for seconds in any case: a rejected key never
- * becomes valid.
+ * while change notifications arrive, and for what needs no database while it is away. Rejections are cached
+ * for seconds in any case: a rejected key never becomes valid.
  */
 export class PostgresAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
@@ -68,9 +75,12 @@ export class PostgresAuthenticator implements Authenticator {
   readonly #lookups: Batcher<Buffer, FoundKey>;
   /** Incremented per notification: results requested before a change are not cached after it. */
   #generation = 0;
+  #gaps = 0;
+  readonly #away: DatabaseAway;
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
+    this.#away = options.away ?? new DatabaseAway(options.notifications);
     this.#lookups = new Batcher({
       max: 200,
       retryMs: RETRY_MS,
@@ -79,7 +89,7 @@ export class PostgresAuthenticator implements Authenticator {
     options.notifications.subscribe({
       channel: KEY_CHANNEL,
       onMessage: (payload) => this.#invalidate(keyChangeOf(payload)),
-      onGap: () => this.#invalidateAll(),
+      onGap: () => this.#missed(),
     });
   }
 
@@ -111,13 +121,23 @@ export class PostgresAuthenticator implements Authenticator {
   }
 
   async #lookUp(hash: string, since: number): Promise<Caller | undefined> {
-    const generation = this.#generation;
-    const { caller: found, movedTo } = await this.#lookups.submit(Buffer.from(hash, "hex"));
-    if (movedTo !== undefined) throw this.#moved(movedTo);
-    const caller = found && this.#accept(found, this.#options.clock.now());
+    const [generation, gaps] = [this.#generation, this.#gaps];
+    const known = this.#younger(hash, since, AWAY_CACHE_MS)?.caller;
+    if (known && this.#away.lasts) return this.#accept(known, since);
+    let found: FoundKey;
+    try {
+      found = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    } catch (error) {
+      this.#away.note(error);
+      if (known) return this.#accept(known, since);
+      throw error;
+    }
+    if (found.movedTo !== undefined) throw this.#moved(found.movedTo);
+    const caller = found.caller && this.#accept(found.caller, this.#options.clock.now());
+    if (!caller) this.#cache.delete(hash);
     if (generation === this.#generation) {
       if (!caller) this.#rejected.set(hash, since);
-      else if (this.#options.notifications.live) this.#cache.set(hash, { caller, since });
+      else if (this.#options.notifications.live) this.#cache.set(hash, { caller, since, gaps });
     }
     return caller;
   }
@@ -138,10 +158,14 @@ export class PostgresAuthenticator implements Authenticator {
 
   #cached(hash: string, now: number): Caller | undefined {
     if (!this.#options.notifications.live) return undefined;
+    const entry = this.#younger(hash, now, CACHE_MS);
+    return entry?.gaps === this.#gaps ? entry.caller : undefined;
+  }
+
+  #younger(hash: string, now: number, maxAgeMs: number): CacheEntry | undefined {
     const entry = this.#cache.get(hash);
-    if (!entry) return undefined;
-    const age = now - entry.since;
-    return age >= 0 && age < CACHE_MS ? entry.caller : undefined;
+    const age = entry ? now - entry.since : -1;
+    return age >= 0 && age < maxAgeMs ? entry : undefined;
   }
 
   #invalidate(change: KeyChange | undefined): void {
@@ -156,9 +180,9 @@ export class PostgresAuthenticator implements Authenticator {
     }
   }
 
-  #invalidateAll(): void {
+  #missed(): void {
     this.#generation++;
-    this.#cache.clear();
+    this.#gaps++;
     this.#rejected.clear();
   }
 

@@ -2,6 +2,7 @@ import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import { type GroupChange, type KeyGroup, type KeyGroups, MAX_GROUPS } from "../../app/accounts/api-keys.ts";
 import type { BudgetLimits } from "../../domain/accounts/budget.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
+import { requireExpected } from "../../domain/accounts/new-key.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
 import { AccountEntity, ApiKeyEntity, BudgetEntity } from "../database/entities/accounts.ts";
@@ -49,14 +50,14 @@ export class PostgresKeyGroups implements KeyGroups {
     return account === undefined ? [] : findGroups(this.#orm.em.fork(), { account });
   }
 
-  async update({ groupId, accountId, name, limits }: GroupChange): Promise<KeyGroup> {
+  async update({ groupId, accountId, name, limits, expected }: GroupChange): Promise<KeyGroup> {
     return this.#orm.em.fork().transactional(async (em) => {
       const { id, account } = await requireGroup(em, groupId, accountId);
+      await lockLimits(em, account);
+      const old = await this.#read(em, id);
+      requireExpected(old.limits, expected);
       if (name !== undefined) await em.nativeUpdate(BudgetEntity, { id }, { name });
-      if (limits) {
-        await lockLimits(em, account);
-        await changeBudget(em, id, limits);
-      }
+      if (limits) await changeBudget(em, id, { ...old.limits, ...limits });
       return this.#read(em, id);
     });
   }

@@ -3,6 +3,7 @@ import type { ApiKeys, KeyGroups } from "../../app/accounts/api-keys.ts";
 import { NO_CELL, type Cell } from "../../domain/core/ids.ts";
 import type { KeySecrets } from "./api-keys.ts";
 import type { Parts } from "../database/parts.ts";
+import { RETRY_MS, withRetry } from "../database/retry.ts";
 
 /** Stores for rare operator requests, on their own connections. */
 interface OperatorStores {
@@ -28,28 +29,34 @@ const CONNECTIONS = 2;
 export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStores {
   let opened: Promise<OperatorStores> | undefined;
   const open = () => (opened ??= openOperatorStores(options));
+  const read = <Result>(work: (stores: OperatorStores) => Promise<Result>) =>
+    withRetry(RETRY_MS, async () => work(await open()));
+  // Not repeated: what a transaction on a lost connection has done is unknown.
+  const change = <Result>(work: (stores: OperatorStores) => Promise<Result>) =>
+    withRetry(0, async () => work(await open()));
   return {
     accounts: {
-      create: async (wallet) => (await open()).accounts.create(wallet),
-      adjust: async (adjustment) => (await open()).accounts.adjust(adjustment),
-      setTier: async (accountId, tier) => (await open()).accounts.setTier(accountId, tier),
-      setOperator: async (accountId, operator) => (await open()).accounts.setOperator(accountId, operator),
-      setBlocked: async (accountId, block) => (await open()).accounts.setBlocked(accountId, block),
+      create: (wallet) => change(({ accounts }) => accounts.create(wallet)),
+      adjust: (adjustment) => change(({ accounts }) => accounts.adjust(adjustment)),
+      setTier: (accountId, tier) => change(({ accounts }) => accounts.setTier(accountId, tier)),
+      setOperator: (accountId, operator) =>
+        change(({ accounts }) => accounts.setOperator(accountId, operator)),
+      setBlocked: (accountId, block) => change(({ accounts }) => accounts.setBlocked(accountId, block)),
     },
     apiKeys: {
-      create: async (key) => (await open()).apiKeys.create(key),
-      get: async (keyId) => (await open()).apiKeys.get(keyId),
-      list: async (accountId) => (await open()).apiKeys.list(accountId),
-      listWithUsage: async (accountId) => (await open()).apiKeys.listWithUsage(accountId),
-      update: async (change) => (await open()).apiKeys.update(change),
-      rotate: async (rotation) => (await open()).apiKeys.rotate(rotation),
-      revoke: async (keyId, accountId) => (await open()).apiKeys.revoke(keyId, accountId),
+      create: (key) => change(({ apiKeys }) => apiKeys.create(key)),
+      get: (keyId) => read(({ apiKeys }) => apiKeys.get(keyId)),
+      list: (accountId) => read(({ apiKeys }) => apiKeys.list(accountId)),
+      listWithUsage: (accountId) => read(({ apiKeys }) => apiKeys.listWithUsage(accountId)),
+      update: (edit) => change(({ apiKeys }) => apiKeys.update(edit)),
+      rotate: (rotation) => change(({ apiKeys }) => apiKeys.rotate(rotation)),
+      revoke: (keyId, accountId) => change(({ apiKeys }) => apiKeys.revoke(keyId, accountId)),
     },
     keyGroups: {
-      create: async (group) => (await open()).keyGroups.create(group),
-      list: async (accountId) => (await open()).keyGroups.list(accountId),
-      update: async (change) => (await open()).keyGroups.update(change),
-      delete: async (groupId, accountId) => (await open()).keyGroups.delete(groupId, accountId),
+      create: (group) => change(({ keyGroups }) => keyGroups.create(group)),
+      list: (accountId) => read(({ keyGroups }) => keyGroups.list(accountId)),
+      update: (edit) => change(({ keyGroups }) => keyGroups.update(edit)),
+      delete: (groupId, accountId) => change(({ keyGroups }) => keyGroups.delete(groupId, accountId)),
     },
     close: async () => (await opened)?.close(),
   };

@@ -1,14 +1,20 @@
 import type { RatedCaller, RateLimiter } from "../../app/accounts/authenticator.ts";
 import type { RateDecision, RateTier } from "../../domain/accounts/caller.ts";
+import { DatabaseAway } from "../database/away.ts";
 import { Batcher } from "../database/batcher.ts";
+import { refusesWrites } from "../database/database-errors.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
 import { uuidFromId } from "../database/row-mapping.ts";
 import { Grant, tokenIntervalUs, SECOND_US, TokenPrefetch } from "./token-prefetch.ts";
 import type { Parts } from "../database/parts.ts";
 
-export type RateLimiterOptions = Pick<Parts, "pool" | "clock">;
+export type RateLimiterOptions = Pick<Parts, "pool" | "clock"> & { away?: DatabaseAway };
 
+/** Maximum denials, and buckets in memory. */
 const MAX_DENIALS = 10_000;
+
+/** How long buckets stay in memory after the database refused a write, ms. */
+const READ_ONLY_MS = 1_000;
 
 interface TakeRequest {
   readonly caller: RatedCaller;
@@ -32,6 +38,8 @@ interface TakenRow {
   now_us: bigint;
 }
 
+type Requests = ReadonlyMap<string, KeyRequest>;
+
 /** A denial: no token is due before `untilMs`. */
 interface Denial {
   tier: RateTier;
@@ -43,7 +51,7 @@ interface Denial {
 /**
  * Token buckets in PostgreSQL, by its clock: one per key and one per account. One statement takes tokens from
  * both for a batch of requests. Denials are cached until the next token is due. Busy keys prefetch a few
- * tokens.
+ * tokens. While the database accepts no writes or is away, buckets are in memory: what needs none is served.
  */
 export class PostgresRateLimiter implements RateLimiter {
   readonly #options: RateLimiterOptions;
@@ -51,9 +59,14 @@ export class PostgresRateLimiter implements RateLimiter {
   readonly #prefetch = new TokenPrefetch();
   /** By key or account identifier. */
   readonly #denials = new Map<string, Denial>();
+  /** By key or account identifier: when the bucket is full again, us. */
+  readonly #inMemory = new Map<string, number>();
+  #readOnlyUntil = Number.NEGATIVE_INFINITY;
+  readonly #away: DatabaseAway;
 
   constructor(options: RateLimiterOptions) {
     this.#options = options;
+    this.#away = options.away ?? new DatabaseAway();
     this.#batcher = new Batcher({
       max: 500,
       retryMs: RETRY_MS,
@@ -118,9 +131,11 @@ export class PostgresRateLimiter implements RateLimiter {
     return decisions;
   }
 
-  async #takeFromBuckets(requests: ReadonlyMap<string, KeyRequest>, forMs: number): Promise<void> {
+  /** @returns undefined when the database accepts no writes or is away */
+  async #takeStored(requests: Requests, forMs: number): Promise<TakenRow[] | undefined> {
+    if (this.#away.lasts || performance.now() < this.#readOnlyUntil) return undefined;
     const callers = Array.from(requests.values(), ({ caller }) => caller);
-    const { rows } = await withRetry(forMs, () =>
+    const query = () =>
       this.#options.pool.query<TakenRow>({
         name: "rate-limiter-take",
         text: `select encode(uuid_send(taken.key_id), 'hex') as key_id, granted, tat, account_tat,
@@ -135,8 +150,55 @@ export class PostgresRateLimiter implements RateLimiter {
           callers.map(({ accountTier }) => tokenIntervalUs(accountTier)),
           callers.map(({ accountTier }) => accountTier.burst),
         ],
-      }),
-    );
+      });
+    try {
+      return await withRetry(forMs, async () => {
+        try {
+          return (await query()).rows;
+        } catch (error) {
+          if (!refusesWrites(error)) throw error;
+          this.#readOnlyUntil = performance.now() + READ_ONLY_MS;
+          return undefined;
+        }
+      });
+    } catch (error) {
+      this.#away.note(error);
+      return undefined;
+    }
+  }
+
+  /** As rate_take.sql does. */
+  #takeInMemory(requests: Requests): TakenRow[] {
+    const nowUs = this.#options.clock.now() * 1_000;
+    if (this.#inMemory.size >= MAX_DENIALS) this.#inMemory.clear();
+    const bucketOf = (name: string, tier: RateTier) => {
+      const [intervalUs, tatUs] = [tokenIntervalUs(tier), this.#inMemory.get(name) ?? 0];
+      const emptyUs = nowUs + tier.burst * intervalUs;
+      const boundUs = Math.min(Math.max(tatUs, nowUs), emptyUs);
+      const take = (tokens: number) => {
+        this.#inMemory.set(name, boundUs + tokens * intervalUs);
+        return BigInt(Math.trunc(boundUs + tokens * intervalUs));
+      };
+      return { tokens: Math.trunc((emptyUs - boundUs) / intervalUs), take };
+    };
+    return Array.from(requests, ([keyId, { caller, wanted }]) => {
+      const own = bucketOf(keyId, caller.tier);
+      const shared = bucketOf(caller.accountId, caller.accountTier);
+      const tokens = Math.min(wanted, own.tokens);
+      const granted = Math.min(tokens, shared.tokens);
+      return {
+        key_id: keyId.slice("key_".length),
+        granted,
+        tat: own.take(granted),
+        account_tat: shared.take(granted),
+        account_refused: granted < tokens,
+        now_us: BigInt(Math.trunc(nowUs)),
+      };
+    });
+  }
+
+  async #takeFromBuckets(requests: Requests, forMs: number): Promise<void> {
+    const rows = (await this.#takeStored(requests, forMs)) ?? this.#takeInMemory(requests);
     for (const row of rows) {
       const request = requests.get(`key_${row.key_id}`);
       if (!request) continue;

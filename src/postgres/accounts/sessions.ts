@@ -5,6 +5,7 @@ import { NO_CELL, type Cell, newId, uuidOf } from "../../domain/core/ids.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { SCOPES } from "../../domain/accounts/scope.ts";
 import { SESSION_IDLE_MS, SESSION_MS, type SignInInput } from "../../domain/accounts/sign-in.ts";
+import { DatabaseUnavailableError } from "../database/database-errors.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import type { SignInChallenges, UsedNonces } from "../../app/accounts/sign-in.ts";
@@ -57,11 +58,7 @@ export class PostgresSessions implements Sessions {
     this.#cell = cell;
   }
 
-  async create(start: {
-    accountId: string;
-    address: string;
-    userAgent: string;
-  }): Promise<{ session: Session; token: string }> {
+  async create(start: Parameters<Sessions["create"]>[0]): Promise<{ session: Session; token: string }> {
     const { number } = this.#cell;
     const secret = Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString("base64url");
     const token = number === 0 ? secret : `${number}.${secret}`;
@@ -149,11 +146,15 @@ export class PostgresSessions implements Sessions {
     return rows.length;
   }
 
+  /** While the database accepts no writes, the session is read all the same. */
   async #use(id: string, now: number): Promise<void> {
-    await queryWithRetry(this.#pool, {
+    const query = {
       name: "sessions-use",
       text: "update console_session set last_used_at = $2 where id = $1 and last_used_at < $2",
       values: [id, new Date(now)],
+    };
+    await queryWithRetry(this.#pool, query, 0).catch((error: unknown) => {
+      if (!(error instanceof DatabaseUnavailableError)) throw error;
     });
   }
 }

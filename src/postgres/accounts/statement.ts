@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { SealingKey, SealingKeys } from "../../domain/payments/quote.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type {
   AccountBalance,
   Entry,
@@ -151,11 +151,7 @@ export class PostgresStatements implements Statements {
    * Balances therefore start from an anchor that can get no more predecessors, stored in the cursor:
    * consecutive pages agree, and each reads only itself and about a minute of entries.
    */
-  async entries(query: {
-    accountId: string;
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<Entry>> {
+  async entries(query: PageRequest & { accountId: string }): Promise<Page<Entry>> {
     const account = uuidFromId("acct", query.accountId);
     const position = query.cursor === undefined ? undefined : openCursor(this.#keys, account, query.cursor);
     return inSnapshot(this.#pool, async (client) => {

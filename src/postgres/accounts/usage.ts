@@ -14,6 +14,7 @@ import { invalidField } from "../../domain/core/errors.ts";
 import { isInvalidParameter } from "../database/database-errors.ts";
 import { uuidAt } from "../database/entry-ids.ts";
 import { inSnapshot } from "../database/pool.ts";
+import { queryWithRetry } from "../database/retry.ts";
 import { NO_KEY, CALLS_OF_ACCOUNT, LATENCY_SUMS, SLOT_MS } from "./usage-sql.ts";
 import { AccountQueue } from "./account-queue.ts";
 
@@ -149,8 +150,8 @@ function order(a: bigint, b: bigint): number {
 
 /**
  * Calls of account $1, by $6 (hour or day) of zone $7, for tool $8, key $9 and model $10, stacked by $11: the
- * slots from $4 to $5, and what is not counted yet, with ids from $2 to $3. The eight series with the highest
- * spending have a name, the others none.
+ * slots from $4 to $5, what is not counted yet, with ids from $2 to $3, and the refusals $12. The eight
+ * series with the highest spending have a name, the others none.
  */
 export const USAGE = /* sql */ `
   with figure as materialized (
@@ -163,6 +164,10 @@ export const USAGE = /* sql */ `
       where account_id = $1 and slot >= $4 and slot < $5
       union all
       select slot, tool, key_id, model, code, calls, spent, latency from (${CALLS_OF_ACCOUNT}) live
+      union all
+      select slot, tool, key_id, '', code, calls, 0, null
+      from jsonb_to_recordset($12)
+        as refusal (slot timestamptz, tool text, key_id uuid, code text, calls bigint)
     ) counted
     where ($8::text is null or tool = $8) and ($9::uuid is null or key_id = $9)
       and ($10::text is null or model = $10)
@@ -180,6 +185,15 @@ export const USAGE = /* sql */ `
     from figure
   ) figure
   group by grouping sets ((bucket), (tool), (key_id), (model), (code), (), (bucket, series))`;
+
+/** Calls of account $1 from $2 to $3 that were refused before a run: those that the request log still has. */
+const REFUSALS = /* sql */ `
+  select date_bin('15 minutes', received_at, '2000-01-01 00:00:00+00') as slot, tool,
+    coalesce(key_id, '${NO_KEY}'::uuid) as key_id, code, sum(1 + repeats)::text as calls
+  from request_log
+  where account_id = $1 and received_at >= $2 and received_at < $3 and expires_at > now()
+    and run_id is null and tool is not null and code is not null and status <> 402
+  group by 1, 2, 3, 4`;
 
 /** The end of what is counted, at most $1. */
 export const COUNTED_TO = "select least(counted_to, $1::timestamptz) as counted_to from usage_mark";
@@ -203,10 +217,13 @@ const DAY_MS = 86_400_000;
 
 export class PostgresUsageReports implements UsageReports {
   readonly #pool: Pool;
+  readonly #primary: Pool;
   readonly #queue = new AccountQueue();
 
-  constructor(pool: Pool) {
+  /** @param primary a standby has no request log */
+  constructor(pool: Pool, primary = pool) {
     this.#pool = pool;
+    this.#primary = primary;
   }
 
   usage(query: UsageQuery): Promise<UsageReport> {
@@ -214,12 +231,16 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async #usage(query: UsageQuery): Promise<UsageReport> {
+    const refusals = await queryWithRetry(this.#primary, {
+      text: REFUSALS,
+      values: [uuidFromId("acct", query.accountId), query.from, query.to ?? "infinity"],
+    });
     return inSnapshot(this.#pool, async (client) => {
       // The current millisecond belongs to it.
       const [row] = (await client.query<{ now: Date }>("select now() + interval '1 ms' as now")).rows;
       const to = usageEnd(query, row?.now ?? new Date());
       const starts = await startsOf(client, query, to);
-      const rows = await figures(client, query, { from: starts[0] ?? query.from, to });
+      const rows = await figures(client, query, { from: starts[0] ?? query.from, to, refusals });
       const keys = [...new Set(rows.flatMap(({ key_id: key }) => key ?? []))];
       const names = await client.query<KeyRow>(KEY_NAMES, [keys]);
       return reportOf(rows, { starts, names: names.rows, by: query.by });
@@ -263,7 +284,7 @@ async function startsOf(client: PoolClient, query: UsageQuery, to: Date): Promis
 async function figures(
   client: PoolClient,
   { accountId, hourly, timeZone = "UTC", tool, keyId, model, by }: UsageQuery,
-  { from, to }: { from: Date; to: Date },
+  { from, to, refusals }: { from: Date; to: Date; refusals: readonly object[] },
 ): Promise<FigureRow[]> {
   const wholeSlots = new Date(Math.floor(to.getTime() / SLOT_MS) * SLOT_MS);
   const [mark] = (await client.query<{ counted_to: Date | number }>(COUNTED_TO, [wholeSlots])).rows;
@@ -284,6 +305,7 @@ async function figures(
       keyId === undefined ? undefined : uuidFromId("key", keyId),
       model,
       by satisfies UsageDimension | undefined,
+      JSON.stringify(refusals),
     ],
   });
   return rows;

@@ -3,8 +3,8 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { ARCHIVED_TABLES, type VerifiedMonth } from "../../app/operations/archive/month-archive.ts";
 import type { Month } from "../../domain/core/month.ts";
-import { partitionOf, longQuery } from "./month-tables.ts";
-import type { Rest } from "./rest.ts";
+import { longQuery } from "../database/pool.ts";
+import { partitionOf } from "./month-tables.ts";
 
 /** Calls wait behind a statement that waits for a lock, so it waits no longer than this. */
 const LOCK_WAIT = "500ms";
@@ -85,28 +85,18 @@ const ADD_MONTH = /* sql */ `
     max(last_receipt::text)::uuid, decode($7, 'hex')
   from archive_use where month = ($1 || '-01')::date`;
 
-interface DroppedMonth extends VerifiedMonth {
-  readonly ids: readonly [low: string, high: string];
-  readonly rest: Rest | undefined;
-}
-
 /** Stores that a verified month is archived, and drops its partitions, in one transaction. */
-export async function dropMonth(pool: Pool, dropped: DroppedMonth): Promise<void> {
-  const { month, manifest, totals, ids, rest } = dropped;
+export async function dropMonth(
+  pool: Pool,
+  { month, manifest, totals }: VerifiedMonth,
+  ids: readonly [low: string, high: string],
+): Promise<void> {
   const [run, receipt] = [partitionOf("run", month), partitionOf("receipt", month)];
   await withBriefLocks(pool, async (client) => {
     await requireFrozen(client, [run, receipt]);
     await longQuery(client, addUses(run, receipt), [month]);
     const { runs, receipts, charged } = totals;
     await client.query(ADD_MONTH, [month, ...ids, runs, receipts, charged, manifest]);
-    if (rest) {
-      await client.query("delete from audit_rest");
-      await client.query("insert into audit_rest values ($1, $2, $3)", [
-        rest.number,
-        rest.entries,
-        rest.hash,
-      ]);
-    }
     // From here on calls wait.
     await client.query("lock table only run, only receipt in access exclusive mode");
     for (const table of ARCHIVED_TABLES) {

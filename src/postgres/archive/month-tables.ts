@@ -1,6 +1,6 @@
-import type { Pool, QueryResult } from "pg";
+import type { Pool } from "pg";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { openPool } from "../database/pool.ts";
+import { longQuery, openPool } from "../database/pool.ts";
 import type {
   ArchivedRow,
   ArchivedTable,
@@ -12,29 +12,18 @@ import type {
 import { type Month, parseMonth } from "../../domain/core/month.ts";
 import { BEFORE_ALL_ENTRIES } from "../database/entry-ids.ts";
 
-const DAY_MS = 86_400_000;
-
 const LOCK = "hashtextextended('archive', 0)";
 
 /** Texts of values are the same in every session. */
 const SESSION = `
   set statement_timeout = 0; set idle_in_transaction_session_timeout = 0;
-  set timezone = 'UTC'; set datestyle = 'ISO'; set bytea_output = 'hex'; set jit = off`;
+  set timezone = 'UTC'; set datestyle = 'ISO'; set bytea_output = 'hex'`;
 
 /** Opens the connections of a command that archives or restores. They belong to the tables' owner. */
 export function openArchivePool(url: string): Pool {
   const pool = openPool(url, { max: 3, applicationName: "toolgate archive" });
   pool.on("connect", (client) => void client.query(SESSION).catch(() => {}));
   return pool;
-}
-
-export function longQuery<Row extends object>(
-  client: Pick<Pool, "query">,
-  text: string,
-  values: unknown[] = [],
-): Promise<QueryResult<Row>> {
-  const query = { text, values, query_timeout: DAY_MS };
-  return client.query<Row>(query);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type VerifiedMonth,
 } from "../../app/operations/archive/month-archive.ts";
 import { boundsOfMonth, type Month } from "../../domain/core/month.ts";
+import { longQuery } from "../database/pool.ts";
 import { dropMonth, attachMonth, freezeMonth, thawMonth } from "./change-partitions.ts";
 import {
   columnsOf,
@@ -19,10 +20,9 @@ import {
   rowsOf,
   totalsOf,
   openArchivePool,
-  longQuery,
   withArchiveLock,
 } from "./month-tables.ts";
-import { requireUnchanged, restWithout, storeRest } from "./rest.ts";
+import { requireSealed, requireUnchanged } from "./unchanged.ts";
 
 /** Months of runs and receipts on PostgreSQL, for commands of the tables' owner. */
 export class PostgresMonths implements MonthStore {
@@ -85,14 +85,16 @@ export class PostgresMonths implements MonthStore {
     return new Map(rows.map(({ account, ...totals }) => [account, totals]));
   }
 
-  async requireUnchanged(month: Month): Promise<void> {
-    await requireUnchanged(this.#pool, await this.#lastReceipt(month));
+  requireUnchanged(): Promise<void> {
+    return requireUnchanged(this.#pool);
   }
 
-  async drop(month: VerifiedMonth): Promise<void> {
-    const ids = idsOf(month.month);
-    const rest = await restWithout(this.#pool, await this.#lastReceipt(month.month), ids);
-    await dropMonth(this.#pool, { ...month, ids, rest });
+  requireSealed(month: Month): Promise<void> {
+    return requireSealed(this.#pool, month);
+  }
+
+  drop(month: VerifiedMonth): Promise<void> {
+    return dropMonth(this.#pool, month, idsOf(month.month));
   }
 
   async prepare(month: Month): Promise<void> {
@@ -123,16 +125,6 @@ export class PostgresMonths implements MonthStore {
 
   attach(month: Month): Promise<void> {
     return attachMonth(this.#pool, month, idsOf(month));
-  }
-
-  sealRest(): Promise<void> {
-    return storeRest(this.#pool);
-  }
-
-  async #lastReceipt(month: Month): Promise<string | null> {
-    const text = `select max(id::text) as id from ${partitionOf("receipt", month)}`;
-    const { rows } = await longQuery<{ id: string | null }>(this.#pool, text);
-    return rows[0]?.id ?? null;
   }
 
   async close(): Promise<void> {

@@ -12,6 +12,7 @@ import { MAX_ENDPOINTS } from "../../app/webhooks/webhook-endpoints.ts";
 import type { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
+import { inTransaction } from "../database/pool.ts";
 import { queryWithRetry, RETRY_MS, withRetry } from "../database/retry.ts";
 import { idFromUuid } from "../database/row-mapping.ts";
 import { openSecrets, SECRET_COLUMNS, type SecretsRow } from "../webhooks/webhook-queue.ts";
@@ -190,13 +191,12 @@ export class PostgresAccountMoves implements AccountMoves {
   }
 
   async arrive(departure: Departure, from: number): Promise<string> {
-    const account = await this.#transaction("commit", (client) => this.#arrive(client, departure, from));
-    return idFromUuid("acct", account);
+    return idFromUuid("acct", await this.#arrive(departure, from, "commit"));
   }
 
   async rehearse(contents: AccountContents, from: number): Promise<void> {
     const departure = { reference: NIL, amount: 0n, rest: false, contents };
-    await this.#transaction("rollback", (client) => this.#arrive(client, departure, from));
+    await this.#arrive(departure, from, "rollback");
   }
 
   async noteArrival(reference: string, accountId: string): Promise<void> {
@@ -218,42 +218,24 @@ export class PostgresAccountMoves implements AccountMoves {
   }
 
   /** @returns the account's uuid */
-  async #arrive(client: PoolClient, departure: Departure, from: number): Promise<string> {
+  #arrive(departure: Departure, from: number, end: "commit" | "rollback"): Promise<string> {
     const { reference, amount, rest, contents } = departure;
     const values = [reference, from, this.cell, amount, rest, contents.rows];
-    const { rows } = await client
-      .query<{ account: string; repeated: boolean }>(ARRIVE, values)
-      .catch(refused);
-    const [row] = rows;
-    if (!row) throw new Error("the arrival returned no account");
-    if (!rest && !row.repeated)
-      await addMovedWebhooks(client, await this.#openBodies(), row.account, contents.webhooks);
-    return row.account;
+    const arrive = async (client: PoolClient) => {
+      const { rows } = await client
+        .query<{ account: string; repeated: boolean }>(ARRIVE, values)
+        .catch(refused);
+      const [row] = rows;
+      if (!row) throw new Error("the arrival returned no account");
+      if (!rest && !row.repeated)
+        await addMovedWebhooks(client, await this.#openBodies(), row.account, contents.webhooks);
+      return row.account;
+    };
+    return withRetry(RETRY_MS, () => inTransaction(this.#pool, arrive, { end }));
   }
 
   #query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     return queryWithRetry<Row>(this.#pool, { text, values });
-  }
-
-  #transaction<Result>(
-    end: "commit" | "rollback",
-    run: (client: PoolClient) => Promise<Result>,
-  ): Promise<Result> {
-    return withRetry(RETRY_MS, async () => {
-      const client = await this.#pool.connect();
-      let broken: Error | undefined;
-      try {
-        await client.query("begin");
-        const result = await run(client);
-        await client.query(end);
-        return result;
-      } catch (error) {
-        await client.query("rollback").catch((cause: Error) => (broken = cause));
-        throw error;
-      } finally {
-        client.release(broken);
-      }
-    });
   }
 }
 

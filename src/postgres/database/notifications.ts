@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { escapeIdentifier } from "pg";
+import { type Client, type ClientBase, escapeIdentifier } from "pg";
 import type { Log } from "../../domain/core/log.ts";
 import { clientFor } from "./server.ts";
 
@@ -13,8 +13,8 @@ export interface Subscription {
 export interface NotificationsOptions {
   readonly url: string;
   readonly log: Log;
-  /** Called after each successful ping. */
-  readonly onAlive?: () => void;
+  /** A query that proves the connection alive. */
+  readonly ping?: (client: ClientBase) => Promise<unknown>;
 }
 
 /** Ping interval, and how long a ping proves the connection alive, ms. */
@@ -81,7 +81,8 @@ export class Notifications {
 
   /** Listens until the connection breaks or the signal aborts. */
   async #listen(signal: AbortSignal): Promise<void> {
-    const client = clientFor(this.#options.url, {
+    const { url, ping = () => client.query("select") } = this.#options;
+    const client: Client = clientFor(url, {
       application_name: "toolgate notifications",
       connectionTimeoutMillis: 2_000,
       query_timeout: ALIVE_MS,
@@ -95,9 +96,8 @@ export class Notifications {
       this.#reportGap();
       while (!signal.aborted) {
         const sentAt = performance.now();
-        await client.query("select");
+        await ping(client);
         this.#aliveAt = sentAt;
-        this.#options.onAlive?.();
         await sleep(PING_MS, undefined, { signal }).catch(() => {});
       }
     } finally {

@@ -24,7 +24,7 @@ const NEWEST = {
 };
 
 /** Returns an opaque cursor for the rows after (older than) the row with this hex key. */
-export function cursorAfter(list: ListName, key: string): string {
+function cursorAfter(list: ListName, key: string): string {
   return Buffer.from(`${list}:${key.replaceAll("-", "")}`).toString("base64url");
 }
 
@@ -95,7 +95,7 @@ export function filterValues({ tool, keyId, from, to, outcome, model }: HistoryF
   return [tool, key, from ?? "-infinity", to ?? "infinity", low, high, outcome, model];
 }
 
-/** A page of the first `limit` rows. The next one continues after them, or where the scan stopped. */
+/** {@link keyedPageOf} of rows by their identifier. */
 export function pageOf<Row extends { id: string }, Item>(
   list: ListName,
   limit: number,
@@ -103,8 +103,20 @@ export function pageOf<Row extends { id: string }, Item>(
   itemOf: (row: Row) => Item,
   stoppedAt?: string | null,
 ): Page<Item> {
+  return keyedPageOf(list, limit, rows, itemOf, ({ id }) => id, stoppedAt);
+}
+
+/** A page of the first `limit` rows. The next one continues after them, or where the scan stopped. */
+export function keyedPageOf<Row, Item>(
+  list: ListName,
+  limit: number,
+  rows: readonly Row[],
+  itemOf: (row: Row) => Item,
+  keyOf: (row: Row) => string,
+  stoppedAt?: string | null,
+): Page<Item> {
   const shown = rows.slice(0, limit);
-  const last = rows.length > limit ? shown.at(-1)?.id : stoppedAt;
+  const last = rows.length > limit ? shown.map(keyOf).at(-1) : stoppedAt;
   return { items: shown.map(itemOf), nextCursor: last ? cursorAfter(list, last) : undefined };
 }
 

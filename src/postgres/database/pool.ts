@@ -1,4 +1,4 @@
-import { Pool, TypeOverrides, type PoolClient } from "pg";
+import { Pool, TypeOverrides, type PoolClient, type QueryResult } from "pg";
 import type { Metrics } from "../../app/operations/metrics.ts";
 import { isReadOnly } from "./database-errors.ts";
 import { primaryOf, serverOf } from "./server.ts";
@@ -44,6 +44,16 @@ export function openPool(url: string, options: PoolOptions): Pool {
     if (isReadOnly(error)) primaryOf(url).drop("the server accepts no writes");
   });
   return pool;
+}
+
+/** Runs a statement that may take hours, where none has a statement timeout. */
+export function longQuery<Row extends object>(
+  client: Pick<Pool, "query">,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<QueryResult<Row>> {
+  const query = { text, values: [...values], query_timeout: 86_400_000 };
+  return client.query<Row>(query);
 }
 
 /** Values of synchronous_commit that lose answered calls, and what to do. */
@@ -111,23 +121,24 @@ export async function inSnapshot<Result>(
   pool: Pool,
   read: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  return withRetry(RETRY_MS, () => snapshot(pool, read));
+  return withRetry(RETRY_MS, () => inTransaction(pool, read, { begin: BEGIN_SNAPSHOT }));
 }
 
-async function snapshot<Result>(pool: Pool, read: (client: PoolClient) => Promise<Result>): Promise<Result> {
+/** Runs statements in a transaction. A connection in an unknown state is not reused. */
+export async function inTransaction<Result>(
+  pool: Pool,
+  run: (client: PoolClient) => Promise<Result>,
+  { begin = "begin", end = "commit" }: { begin?: string; end?: "commit" | "rollback" } = {},
+): Promise<Result> {
   const client = await pool.connect();
-  let broken = true;
+  let broken: Error | undefined;
   try {
-    await client.query(BEGIN_SNAPSHOT);
-    const result = await read(client);
-    await client.query("commit");
-    broken = false;
+    await client.query(begin);
+    const result = await run(client);
+    await client.query(end);
     return result;
   } catch (error) {
-    broken = await client.query("rollback").then(
-      () => false,
-      () => true,
-    );
+    await client.query("rollback").catch((cause: Error) => (broken = cause));
     throw error;
   } finally {
     client.release(broken);

@@ -9,13 +9,14 @@ const UNSUPPORTED = new Set(["0A000", "42883"]);
 
 /** The name of the WAL file changes at a promotion, and the timeline in pg_control some time later. */
 const IDENTITY = `select current_setting('transaction_read_only')::boolean as "readOnly",
-  system_identifier::text as cluster, case when pg_is_in_recovery() then 0 else
+  system_identifier || '/' || (select oid from pg_database where datname = current_database()) as cluster,
+  case when pg_is_in_recovery() then 0 else
     ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline
   from pg_control_system()`;
 
 interface Identity {
   readonly readOnly: boolean;
-  /** Its system identifier; empty in a database without one. */
+  /** System identifier and the database's oid, which a standby shares; empty in a database without one. */
   readonly cluster: string;
   /** Increases with every promotion; 0 on a standby, and in a database without timelines. */
   readonly timeline: number;
@@ -35,7 +36,8 @@ export async function identityOf(database: Pool | ClientBase): Promise<Identity>
 /**
  * Recovery to a moment leaves its target in the settings, which a standby that takes over does not have; a
  * restore to the end of the archive looks like a failover, so it has to set toolgate.restored. A dump carries
- * the identifier of the cluster that it was taken from ($1: this one's, empty if it has none).
+ * the identifiers of the database that it was taken from ($1: this one's, empty if it has none); older ones
+ * only that of the cluster.
  */
 const MARK = `
   with found as (
@@ -44,7 +46,9 @@ const MARK = `
       where name in ('recovery_target', 'recovery_target_lsn', 'recovery_target_name',
         'recovery_target_time', 'recovery_target_xid') and setting <> ''
     ), (
-      select 'cluster ' || $1 from schema_version where cluster not in ('', $1) and $1 <> '' limit 1
+      select 'cluster ' || case when cluster like '%/%' then $1 else split_part($1, '/', 1) end
+      from schema_version
+      where cluster not in ('', $1, split_part($1, '/', 1)) and $1 <> '' order by version desc limit 1
     )), 200) as mark
   )
   select mark, (
@@ -161,8 +165,7 @@ export class Primary {
     if (identity.readOnly && this.urls.length > 1)
       throw Object.assign(new Error("this server is a standby"), { code: READ_ONLY });
     if (!this.#latest || identity.timeline === 0) return identity;
-    if (identity.cluster !== this.#latest.cluster)
-      throw rejected("this server belongs to another database cluster than before");
+    if (identity.cluster !== this.#latest.cluster) throw rejected("this is another database than before");
     if (identity.timeline < this.#latest.timeline)
       throw rejected("this server was the primary until another one was promoted");
     return identity;

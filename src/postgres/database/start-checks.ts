@@ -1,4 +1,7 @@
 import type { Pool } from "pg";
+import { CLOCK_UNREADY_MS, CLOCK_WARN_MS } from "../../app/operations/readiness.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import { DatabaseClock } from "./database-clock.ts";
 import { restoreMark } from "./primary.ts";
 import { schemaState, readSqlSchema } from "./sql-files.ts";
 import { checkDurability, openPool } from "./pool.ts";
@@ -13,13 +16,18 @@ export interface Findings {
  * Checks that a gateway can use this database (reachable, durable, current schema) and has no more rights
  * than it needs.
  */
-export async function checkDatabase(url: string): Promise<Findings> {
+export async function checkDatabase(url: string, clock: Clock): Promise<Findings> {
   const pool = openPool(url, { max: 1, applicationName: "toolgate start checks" });
   try {
     const schema = await checkSchema(pool);
     const problems = [...(await checkDurability(pool)), ...schema];
     if (schema.length === 0) problems.push(...(await checkRestored(pool)));
-    return { problems, warnings: [...(await checkRights(pool)), ...(await checkStandbys(pool))] };
+    const clocks = await checkClock(pool, clock);
+    problems.push(...clocks.problems);
+    return {
+      problems,
+      warnings: [...clocks.warnings, ...(await checkRights(pool)), ...(await checkStandbys(pool))],
+    };
   } catch (error) {
     const problem =
       `the database cannot be reached (${reasonOf(error)}); check the address, the password and the ` +
@@ -53,6 +61,20 @@ async function identityOf(url: string): Promise<string | undefined> {
   } finally {
     await pool.end();
   }
+}
+
+async function checkClock(pool: Pool, clock: Clock): Promise<Findings> {
+  const measured = new DatabaseClock(clock);
+  // The first query also connects.
+  for (const _ of [1, 2]) await measured.measure(pool);
+  const { aheadMs } = measured;
+  const found = [
+    `its clock is ${Math.abs(aheadMs) / 1_000} s ${aheadMs > 0 ? "behind" : "ahead of"} this machine's; ` +
+      "synchronise both by NTP",
+  ];
+  if (Math.abs(aheadMs) < CLOCK_WARN_MS) return { problems: [], warnings: [] };
+  const isProblem = Math.abs(aheadMs) >= CLOCK_UNREADY_MS;
+  return { problems: isProblem ? found : [], warnings: isProblem ? [] : found };
 }
 
 async function checkRights(pool: Pool): Promise<string[]> {

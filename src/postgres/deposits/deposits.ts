@@ -1,13 +1,14 @@
 import { base58 } from "@scure/base";
-import type { Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 import type { DepositAccounts, Deposits } from "../../app/deposits/deposits.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import { parseAddress } from "../../domain/core/base58.ts";
 import type { Deposit } from "../../domain/deposits/deposit.ts";
 import { NO_CELL, type Cell, reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { cursorAfter, readCursor } from "../database/pages.ts";
+import { pageOf, readCursor } from "../database/pages.ts";
 import { SOLANA } from "../../domain/payments/payment-id.ts";
+import { inTransaction } from "../database/pool.ts";
 import { RETRY_MS, queryWithRetry, withRetry } from "../database/retry.ts";
 import { idFromUuid, signatureFrom, uuidFromId } from "../database/row-mapping.ts";
 
@@ -88,7 +89,7 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
     const [id, account] = [uuidFromId("dep", depositId), uuidFromId("acct", accountId)];
     const values = [id, account, amount, Buffer.from(reference), createdAt, waiting, since];
     await withRetry(RETRY_MS, () =>
-      this.#transaction(async (client) => {
+      inTransaction(this.#pool, async (client) => {
         // The lock serializes concurrent deposits of the account, so that the limit holds.
         await client.query("select from account where id = $1 for no key update", [account]);
         await client.query({ name: "deposit-begin", text: BEGIN_DEPOSIT, values });
@@ -105,19 +106,11 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
     return row && depositOf(row);
   }
 
-  async list(query: {
-    accountId: string;
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<Deposit>> {
+  async list(query: PageRequest & { accountId: string }): Promise<Page<Deposit>> {
     const after = readCursor("deposits", query.cursor);
     const values = [uuidFromId("acct", query.accountId), after, query.limit + 1];
     const rows = await this.#query<DepositRow>("deposit-list", DEPOSITS_PAGE, values);
-    const last = rows.slice(0, query.limit).at(-1);
-    return {
-      items: rows.slice(0, query.limit).map(depositOf),
-      nextCursor: rows.length > query.limit && last ? cursorAfter("deposits", last.id) : undefined,
-    };
+    return pageOf("deposits", query.limit, rows, depositOf);
   }
 
   async recordTransaction(depositId: string, txSignature: string): Promise<void> {
@@ -136,24 +129,6 @@ export class PostgresDeposits implements Deposits, DepositAccounts {
     const text = "select account_id from deposit where id = $1";
     const [row] = await this.#query<{ account_id: string }>("deposit-owner", text, [id]);
     return row && idFromUuid("acct", row.account_id);
-  }
-
-  async #transaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
-    const client = await this.#pool.connect();
-    let broken: Error | undefined;
-    try {
-      await client.query("begin");
-      await work(client);
-      await client.query("commit");
-    } catch (error) {
-      await client.query("rollback").catch((failure: unknown) => {
-        broken = failure instanceof Error ? failure : new Error(String(failure));
-      });
-      throw error;
-    } finally {
-      // A connection in an unknown state is not reused.
-      client.release(broken);
-    }
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {

@@ -1,42 +1,15 @@
 import type { Pool, QueryConfig } from "pg";
-import type {
-  CallInfo,
-  ChainPayment,
-  History,
-  Receipts,
-  RunDetails,
-  Runs,
-  PageQuery,
-} from "../../app/calls/history.ts";
+import type { CallInfo, ChainPayment, History, Receipts, RunDetails, Runs } from "../../app/calls/history.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { Receipt, CallOutcome, ReceiptStatus } from "../../domain/calls/receipt.ts";
-import {
-  accountMonths,
-  dashed,
-  queryBeside,
-  ArchivedRows,
-  withMonths,
-  type WithMonths,
-  archivedRowsOf,
-} from "../archived/archived-rows.ts";
-import {
-  OUTCOME,
-  readCursor,
-  filteredPageOf,
-  filterValues,
-  firstRows,
-  PAGE_ACCOUNT,
-  PAGE_BEFORE,
-  requirePage,
-  SCAN_LIMIT,
-  type FilteredRow,
-} from "../database/pages.ts";
+import { accountMonths, dashed, queryBeside, ArchivedRows } from "../archived/archived-rows.ts";
+import { OUTCOME, firstRows, PAGE_ACCOUNT, PAGE_BEFORE, SCAN_LIMIT } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { referenceText, idFromUuid, uuidFromId, toReceipt } from "../database/row-mapping.ts";
 import type { PaymentColumns, ReceiptRow } from "../database/row-mapping.ts";
-import type { Page } from "../../domain/core/page.ts";
-import { NO_CELL, type Cell, reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
+import type { Cell } from "../../domain/core/ids.ts";
 import { idempotencyKeyOf } from "./claims.ts";
+import { RecordList } from "./record-list.ts";
 
 /**
  * Key, claim and payment of run $1 of account $2. The result belongs to this run: its claim may belong to a
@@ -231,72 +204,16 @@ export function filteredReceiptsPage(status: ReceiptStatus | undefined): string 
     order by receipt.id desc nulls last`;
 }
 
-/** Lists receipts, newest first (identifiers are UUIDv7), also those that are archived. */
-export class PostgresReceipts implements Receipts {
-  readonly #pool: Pool;
-  readonly #archived: ArchivedRows;
-  readonly #cell: Cell;
-
-  constructor(pool: Pool, archived = new ArchivedRows(undefined), cell = NO_CELL) {
-    this.#pool = pool;
-    this.#archived = archived;
-    this.#cell = cell;
-  }
-
-  /** A page with a filter, or of archived receipts of a status, can be short and still name a next page. */
-  async list({ accountId, cursor, limit, status, filter }: PageQuery<ReceiptStatus>): Promise<Page<Receipt>> {
-    requirePage(limit, filter);
-    const [account, before] = [uuidFromId("acct", accountId), readCursor("receipts", cursor)];
-    const page = [account, before, limit + 1];
-    const scanned = { text: filteredReceiptsPage(status), values: [...page, ...filterValues(filter ?? {})] };
-    const plain = { text: receiptsPage(status), values: page };
-    const asked = filter === undefined ? plain : scanned;
-    const rows = await this.#read<FilteredRow<ReceiptRow> & WithMonths>({
-      name: `receipts-${filter === undefined ? "list" : "filter"}-${status ?? "all"}`,
-      text: withMonths(asked.text),
-      values: asked.values,
-    });
-    // Which archived receipts have a status is not indexed.
-    const isScan = filter !== undefined || status !== undefined;
-    const archived = await archivedRowsOf(this.#archived, {
-      table: "receipt",
-      account,
-      rows,
-      before,
-      limit,
-      filter,
-      looksAt: isScan ? SCAN_LIMIT : limit + 1,
-    });
-    const found = archived
-      ? await queryBeside<FilteredRow<ReceiptRow>>(this.#pool, isScan ? scanned : plain, archived)
-      : rows;
-    return filteredPageOf<ReceiptRow, Receipt>("receipts", limit, found, toReceipt);
-  }
-
-  async find(accountId: string, receiptId: string): Promise<Receipt | undefined> {
-    const uuid = uuidOf("rcpt", receiptId);
-    if (uuid === undefined) return undefined;
-    const account = uuidFromId("acct", accountId);
-    const query = {
-      text: "select * from issued_receipt where id = $1 and account_id = $2",
-      values: [uuid, account],
-    };
-    const rows = await this.#read<ReceiptRow>({ name: "receipts-find", ...query });
-    const row = rows[0] ?? (await this.#findArchived(account, dashed(uuid), query));
-    if (!row) reportUnknownId(this.#cell, "receipt", "rcpt", receiptId);
-    return row && toReceipt(row);
-  }
-
-  async #findArchived(account: string, id: string, query: QueryConfig): Promise<ReceiptRow | undefined> {
-    const months = await accountMonths(this.#pool, account);
-    const wanted = { table: "receipt", from: id, to: id, order: "oldest", count: 1 } as const;
-    // A month that came back meanwhile is in the tables.
-    const loaded = await this.#archived.load(account, months, wanted);
-    const [row] = await queryBeside<ReceiptRow>(this.#pool, query, loaded);
-    return row;
-  }
-
-  #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
-    return queryWithRetry(this.#pool, query);
+/** Lists receipts, also those that are archived. */
+export class PostgresReceipts extends RecordList<ReceiptRow, ReceiptStatus, Receipt> implements Receipts {
+  constructor(pool: Pool, archived?: ArchivedRows, cell?: Cell) {
+    const find = "select * from issued_receipt where id = $1 and account_id = $2";
+    const statements = { find, page: receiptsPage, scan: filteredReceiptsPage };
+    super(
+      { list: "receipts", table: "receipt", prefix: "rcpt", ...statements, itemOf: toReceipt },
+      pool,
+      archived,
+      cell,
+    );
   }
 }

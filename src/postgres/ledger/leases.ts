@@ -169,16 +169,16 @@ const STALL_LEASES = 4;
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  readonly #retention: Retention;
+  readonly retention: Retention;
   readonly #sweepTimer: Interval;
   readonly #retentionTimer: Interval;
 
   constructor(options: SweeperOptions) {
     const { pool, log, leaseMs } = options;
     this.#options = options;
-    this.#retention = new Retention({ pool, log });
+    this.retention = new Retention({ pool, log });
     this.#sweepTimer = new Interval(leaseMs / 3, () => this.#run());
-    this.#retentionTimer = new Interval(leaseMs / 3, () => this.#retention.runOnce());
+    this.#retentionTimer = new Interval(leaseMs / 3, () => this.retention.runOnce());
   }
 
   start(): void {
@@ -187,7 +187,7 @@ export class Sweeper {
   }
 
   async stop(): Promise<void> {
-    this.#retention.stop();
+    this.retention.stop();
     await Promise.all([this.#sweepTimer.stop(), this.#retentionTimer.stop()]);
   }
 
@@ -204,21 +204,6 @@ export class Sweeper {
       total += count;
       if (count < BATCH) return total;
     }
-  }
-
-  /** @returns the number of deleted idempotency records */
-  deleteExpiredClaims(): Promise<number> {
-    return this.#retention.deleteExpired(["claims"]);
-  }
-
-  /** @returns the number of deleted executions */
-  deleteExpiredExecutions(): Promise<number> {
-    return this.#retention.deleteExpired(["executions"]);
-  }
-
-  /** Keeps the payments of the relays. @returns the number of deleted relays */
-  deleteExpiredRelays(): Promise<number> {
-    return this.#retention.deleteExpired(["relays"]);
   }
 
   async #run(): Promise<void> {

@@ -1,33 +1,13 @@
-import type { Pool, QueryConfig } from "pg";
+import type { Pool } from "pg";
 import type { JsonObject } from "../../domain/core/json.ts";
-import type { Page } from "../../domain/core/page.ts";
-import type { PageQuery, Runs } from "../../app/calls/history.ts";
-import { NO_CELL, type Cell, reportUnknownId, uuidOf } from "../../domain/core/ids.ts";
+import type { Runs } from "../../app/calls/history.ts";
+import type { Cell } from "../../domain/core/ids.ts";
 import type { Run, RunStatus } from "../../domain/calls/receipt.ts";
-import {
-  accountMonths,
-  dashed,
-  withMonths,
-  type WithMonths,
-  queryBeside,
-  ArchivedRows,
-  archivedRowsOf,
-} from "../archived/archived-rows.ts";
-import {
-  readCursor,
-  filteredPageOf,
-  filterValues,
-  firstRows,
-  OUTCOME,
-  PAGE_ACCOUNT,
-  PAGE_BEFORE,
-  requirePage,
-  SCAN_LIMIT,
-  type FilteredRow,
-} from "../database/pages.ts";
+import type { ArchivedRows } from "../archived/archived-rows.ts";
+import { firstRows, OUTCOME, PAGE_ACCOUNT, PAGE_BEFORE, SCAN_LIMIT } from "../database/pages.ts";
 import { errorCodeOf } from "./records.ts";
-import { queryWithRetry } from "../database/retry.ts";
-import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { idFromUuid } from "../database/row-mapping.ts";
+import { RecordList } from "./record-list.ts";
 
 interface RunRow {
   id: string;
@@ -138,73 +118,12 @@ export function filteredRunsPage(status: RunStatus | undefined): string {
     order by run.id desc nulls last`;
 }
 
-/** Lists runs, newest first (identifiers are UUIDv7), also those that are archived. */
-export class PostgresRuns implements Runs {
-  readonly #pool: Pool;
-  readonly #archived: ArchivedRows;
-  readonly #cell: Cell;
-
-  constructor(pool: Pool, archived = new ArchivedRows(undefined), cell = NO_CELL) {
-    this.#pool = pool;
-    this.#archived = archived;
-    this.#cell = cell;
-  }
-
-  /** A page with a filter, of completed runs, or of archived ones can be short and still name a next page. */
-  async list({ accountId, cursor, limit, status, filter }: PageQuery<RunStatus>): Promise<Page<Run>> {
-    requirePage(limit, filter);
-    const [account, before] = [uuidFromId("acct", accountId), readCursor("runs", cursor)];
-    const page = [account, before, limit + 1];
-    const scanned = { text: filteredRunsPage(status), values: [...page, ...filterValues(filter ?? {})] };
-    const isScan = filter !== undefined || status === "completed";
-    const plain = status === "completed" ? scanned : { text: runsPage(status), values: page };
-    const asked = isScan ? scanned : plain;
-    const rows = await this.#read<FilteredRow<RunRow> & WithMonths>({
-      name: `runs-${isScan ? "filter" : "list"}-${status ?? "all"}`,
-      text: withMonths(asked.text),
-      values: asked.values,
-    });
-    // Archived runs are not indexed by status.
-    const isArchiveScan = isScan || status !== undefined;
-    const archived = await archivedRowsOf(this.#archived, {
-      table: "run",
-      account,
-      rows,
-      before,
-      limit,
-      filter,
-      looksAt: isArchiveScan ? SCAN_LIMIT : limit + 1,
-    });
-    const found = archived
-      ? await queryBeside<FilteredRow<RunRow>>(this.#pool, isArchiveScan ? scanned : plain, archived)
-      : rows;
-    return filteredPageOf<RunRow, Run>("runs", limit, found, runOf);
-  }
-
-  async find(accountId: string, runId: string): Promise<Run | undefined> {
-    const uuid = uuidOf("run", runId);
-    if (uuid === undefined) return undefined;
-    const account = uuidFromId("acct", accountId);
-    const query = { text: FIND, values: [uuid, account] };
-    const rows = await this.#read<RunRow>({ name: "runs-find", ...query });
-    const row = rows[0] ?? (await this.#findArchived(account, dashed(uuid), query));
-    if (!row) reportUnknownId(this.#cell, "run", "run", runId);
-    return row && runOf(row);
-  }
-
-  async #findArchived(account: string, id: string, query: QueryConfig): Promise<RunRow | undefined> {
-    const months = await accountMonths(this.#pool, account);
-    // A month that came back meanwhile is in the tables.
-    const [row] = await queryBeside<RunRow>(
-      this.#pool,
-      query,
-      await this.#archived.runs(account, months, [id]),
-    );
-    return row;
-  }
-
-  #read<Row extends object>(query: QueryConfig): Promise<Row[]> {
-    return queryWithRetry(this.#pool, query);
+/** Lists runs, also those that are archived. */
+export class PostgresRuns extends RecordList<RunRow, RunStatus, Run> implements Runs {
+  constructor(pool: Pool, archived?: ArchivedRows, cell?: Cell) {
+    const page = (status?: RunStatus) => (status === "completed" ? undefined : runsPage(status));
+    const statements = { find: FIND, page, scan: filteredRunsPage };
+    super({ list: "runs", table: "run", prefix: "run", ...statements, itemOf: runOf }, pool, archived, cell);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type AuditCheck, isArchived, sumOf } from "../database/audit-check.ts";
+import { BALANCE_STEPS } from "./balance-steps.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import { TREASURY_CHECKS } from "../treasury/treasury-checks.ts";
 import { SOLANA } from "../../domain/payments/payment-id.ts";
@@ -123,17 +124,22 @@ export const CHECKS: readonly AuditCheck[] = [
       ) open on open.account_id = account.id`,
   },
   {
-    name: "entry_amounts",
-    description: "each entry moves more than nothing between two different accounts",
-    sql: /* sql */ `select amount <= 0 or debit = credit as wrong from ledger_entry`,
+    name: "balance_steps",
+    description:
+      "the changes of each balance are numbered without a gap but for archived calls, each balance follows " +
+      "from the one before, and the account has the last; or an operator's action explains the number",
+    sql: `select wrong from (${BALANCE_STEPS}) step`,
   },
   {
-    name: "entry_accounts",
-    description: "both accounts of each entry exist",
+    name: "entries",
+    description: "each entry moves more than nothing between two different accounts that exist",
     sql: /* sql */ `
-      select account.id is null and side.id not in (${SYSTEM}) as wrong
-      from (select debit as id from ledger_entry union all select credit from ledger_entry) side
-      left join account on account.id = side.id`,
+      select entry.amount <= 0 or entry.debit = entry.credit
+        or debtor.id is null and entry.debit not in (${SYSTEM})
+        or creditor.id is null and entry.credit not in (${SYSTEM}) as wrong
+      from ledger_entry entry
+      left join account debtor on debtor.id = entry.debit
+      left join account creditor on creditor.id = entry.credit`,
   },
   {
     name: "transfers_once",
@@ -142,27 +148,14 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "payments_credited",
-    description: "each payment was credited once: its amount, from the treasury, to its account",
+    description:
+      "each payment was credited once, and no other: its amount, from the treasury, to its account",
     sql: /* sql */ `
-      select count(transfer.id) <> 1
-          or not bool_and(transfer.amount = payment.amount and transfer.credit = payment.account_id
-            and transfer.debit = '${treasury}') as wrong
-      from payment left join transfer on transfer.kind = 'deposit'
-        and transfer.ref = payment_ref(payment.network, payment.reference)
-      group by payment.network, payment.reference`,
-  },
-  {
-    name: "deposits_paid",
-    description: "each deposit has its payment",
-    sql: /* sql */ `
-      select payment.reference is null as wrong
-      from transfer left join payment on payment_ref(payment.network, payment.reference) = transfer.ref
-      where kind = 'deposit'`,
-  },
-  {
-    name: "references_once",
-    description: "each reference of a network is one payment",
-    sql: /* sql */ `select count(*) > 1 as wrong from payment group by network, reference`,
+      select count(*) <> 1 or not coalesce(bool_and(deposit.amount = payment.amount
+        and deposit.credit = payment.account_id and deposit.debit = '${treasury}'), false) as wrong
+      from payment full join (select * from transfer where kind = 'deposit') deposit
+        on deposit.ref = payment_ref(payment.network, payment.reference)
+      group by coalesce(deposit.ref, payment_ref(payment.network, payment.reference))`,
   },
   {
     name: "quotes_once",
@@ -183,48 +176,38 @@ export const CHECKS: readonly AuditCheck[] = [
   },
   {
     name: "payments_charged_once",
-    description: "no payment pays for two charged calls",
+    description: "each payment that pays for a charged call is settled, and pays for one",
     sql: /* sql */ `
-      select count(*) > 1 as wrong from receipt where reference is not null
-      group by network, reference`,
-  },
-  {
-    name: "charges_held",
-    description: "each receipt is of a completed run of its account, charges at most its hold and says so",
-    sql: /* sql */ `
-      select run.id is null as wrong
-      from receipt left join run
-        on run.id = receipt.run_id and run.status = 'completed' and run.account_id = receipt.account_id
-          and receipt.debited <= run.price and receipt.quoted = run.price`,
+      select count(*) > 1 or not coalesce(bool_and(payment.settled), false) as wrong
+      from receipt left join payment
+        on payment.network = receipt.network and payment.reference = receipt.reference
+      where receipt.reference is not null group by receipt.network, receipt.reference`,
   },
   {
     name: "runs_receipted",
-    description: "each completed run with a price has one receipt, and no other run has any",
+    description:
+      "each completed run with a price has one receipt, of its account, which charges at most its hold and " +
+      "says so; no other run has any",
     sql: /* sql */ `
-      select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1
-        else 0 end as wrong
-      from run left join receipt on receipt.run_id = run.id
-      group by run.id, run.status, run.price`,
+      select count(receipt.id) <> case when run.status = 'completed' and run.price > 0 then 1 else 0 end
+        or coalesce(bool_or(run.account_id <> receipt.account_id or receipt.debited > run.price
+          or receipt.quoted <> run.price), false) as wrong
+      from run full join receipt on receipt.run_id = run.id
+      group by coalesce(run.id, receipt.run_id), run.status, run.price`,
   },
   {
-    name: "keys_done",
-    description: "each key with a stored answer has a completed run of its account, here or in another cell",
+    name: "keys",
+    description:
+      "each running key has an active run of its account, and each key with a stored answer a completed " +
+      "one, here or in another cell",
     sql: /* sql */ `
-      select run.id is null and moved.run_id is null as wrong
-      from idempotency claim left join run on run.id = claim.run_id and run.status = 'completed'
-        and run.account_id = claim.account_id
+      select run.id is null and (claim.state = 'running'
+        or moved.run_id is null and not ${isArchived("uuid_send(claim.run_id)")}) as wrong
+      from idempotency claim left join run on run.id = claim.run_id and run.account_id = claim.account_id
+        and case claim.state when 'done' then run.status = 'completed'
+          else run.status = 'active' and run.claim_key = claim.key end
       left join moved_run moved on moved.run_id = claim.run_id
-      where state = 'done' and not ${isArchived("uuid_send(claim.run_id)")}`,
-  },
-  {
-    name: "keys_running",
-    description: "each running key has an active run of its account",
-    sql: /* sql */ `
-      select not exists (
-        select from run where run.id = claim.run_id and run.status = 'active'
-          and run.account_id = claim.account_id and run.claim_key = claim.key
-      ) as wrong
-      from idempotency claim where state = 'running'`,
+      where claim.state in ('done', 'running')`,
   },
   {
     name: "revenue",

@@ -4,9 +4,12 @@ import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 
 const { treasury, revenue, suspense } = SYSTEM_ACCOUNTS;
 
-/** Sources of an audit of all history. Those that are not named here are the tables. */
+/** Sources of an audit of all history, and of the seals $1 to $2. Others are the tables. */
 export const WHOLE = /* sql */ `
   with total as (select * from audit_sums(null, null)),
+  new_transfer as not materialized (select * from transfer),
+  sealed as (select wrong from audit_wrong($1, $2) wrong),
+  audited as (select '-infinity'::timestamptz as since),
   earned as (
     select debited - refunded as amount from issued_receipt
     union all select charged from archive_month
@@ -37,7 +40,19 @@ export const SINCE_SEAL = withMaterialized({
   new_receipt: `select * from public.receipt where id >= ${NEW_ENTRY}`,
   new_transfer: "select * from public.transfer where id >= audit_bound($1 - interval '1 hour')",
   new_movement: "select * from public.treasury_movement where created_at >= $1 - interval '1 hour'",
+  // Seals of the last day, and of a very busy one the newest.
+  sealed: `select wrong from audit_wrong((
+    select min(number) from (
+      select seal.number, sum(part.entries) over (order by seal.number desc) - part.entries as later
+      from public.audit_seal seal, lateral (
+        select coalesce(sum(entries), 0) as entries from public.audit_part where number = seal.number) part
+      where seal.up_to > now() - interval '1 day'
+    ) recent where later < 1000000)) wrong`,
+  // Their ids are of the clocks of instances.
+  operator_action: "select * from public.operator_action where id >= audit_bound($1 - interval '2 days')",
   total: "select * from audit_sum union all select * from audit_sums($1, null)",
+  // Transactions that waited for a lock may have started before the seal's time.
+  audited: "select $1::timestamptz + interval '1 minute' as since",
   recent_run: `
     select * from public.run where id >= ${NEW_RUN}
       and (status = 'active' or ended_at is null or ended_at >= $1)

@@ -1,24 +1,13 @@
 import type { Pool, PoolClient } from "pg";
-import type { AuditFinding, Audit } from "../../app/operations/audit.ts";
+import type { AuditFinding, Audit, Seal } from "../../app/operations/audit.ts";
 import type { AuditCheck } from "../database/audit-check.ts";
-import { BEGIN_SNAPSHOT, openPool } from "../database/pool.ts";
+import { isReadOnly } from "../database/database-errors.ts";
+import { longQuery } from "../database/pool.ts";
 import { RETRY_MS, withRetry } from "../database/retry.ts";
+import { onSnapshot, withAuditPool } from "./audit-snapshot.ts";
 import { CHECKS } from "./audit-checks.ts";
 import { SINCE_SEAL, WHOLE } from "./audit-sources.ts";
 import { contentOf, lastSeal, type SealContent, addSeal, settledTime } from "./seals.ts";
-
-/** Query timeout, ms: large ledgers take long. */
-const DAY_MS = 86_400_000;
-/**
- * All checks share one snapshot. Nested loops are off because stale statistics can underestimate tables by
- * orders of magnitude; every check can use hash joins.
- */
-const BEGIN_AUDIT = `
-  ${BEGIN_SNAPSHOT};
-  set local statement_timeout = 0;
-  set local idle_in_transaction_session_timeout = 0;
-  set local enable_nestloop = off;
-  set local work_mem = '32MB'`;
 
 interface AuditOptions {
   readonly signal?: AbortSignal | undefined;
@@ -29,16 +18,10 @@ interface AuditOptions {
 
 interface Audited {
   readonly findings: AuditFinding[];
+  /** Whether all history was read. */
+  readonly whole: boolean;
   /** What to seal; undefined after a violation and without `upTo`. */
   readonly content: SealContent | undefined;
-}
-
-/**
- * Checks every ledger invariant on all history, without locks.
- * @throws the signal's reason when aborted, after cancelling the database query
- */
-export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFinding[]> {
-  return (await auditSince(pool, { signal, whole: true })).findings;
 }
 
 /**
@@ -46,63 +29,60 @@ export async function audit(pool: Pool, signal?: AbortSignal): Promise<AuditFind
  * seal on all history.
  * @throws the signal's reason when aborted, after cancelling the database query
  */
-export async function auditSince(pool: Pool, options: AuditOptions): Promise<Audited> {
-  const { signal } = options;
-  const client = await pool.connect();
-  try {
-    await client.query(BEGIN_AUDIT);
-    const cancel = await canceller(pool, client);
-    signal?.addEventListener("abort", cancel, { once: true });
-    try {
-      return await audited(client, options);
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    } finally {
-      signal?.removeEventListener("abort", cancel);
-    }
-  } finally {
-    await client.query("rollback").catch(() => {});
-    // A late cancellation must not hit the next query of this connection.
-    client.release(signal?.aborted);
-  }
+export function auditSince(pool: Pool, options: AuditOptions): Promise<Audited> {
+  return onSnapshot(pool, options.signal, (client) => audited(client, options));
 }
 
-async function audited(client: PoolClient, { signal, whole = false, upTo }: AuditOptions): Promise<Audited> {
-  signal?.throwIfAborted();
+/** {@link auditSince} in a transaction that is open. */
+export async function audited(
+  client: PoolClient,
+  { signal, whole = false, upTo }: AuditOptions,
+): Promise<Audited> {
   const seal = await lastSeal(client);
-  const findings =
-    whole || seal === undefined
-      ? await wholeFindings(client, signal)
-      : await findingsSince(client, [seal.upTo, seal.firstRun]);
+  const all = whole || seal === undefined;
+  const findings = all
+    ? await wholeFindings(client, signal)
+    : await findingsSince(client, [seal.upTo, seal.firstRun]);
   const clean = findings.every(({ violations }) => violations === 0n);
-  const content =
-    clean && upTo !== undefined
-      ? await contentOf(client, { seal, upTo, whole: whole || seal === undefined })
-      : undefined;
-  return { findings, content };
+  const content = clean && upTo !== undefined ? await contentOf(client, seal, upTo) : undefined;
+  return { findings, content, whole: all };
 }
 
 async function wholeFindings(client: PoolClient, signal: AbortSignal | undefined): Promise<AuditFinding[]> {
   const found: AuditFinding[] = [];
   for (const check of CHECKS) {
     signal?.throwIfAborted();
-    const query = { text: wholeText(check), query_timeout: DAY_MS };
-    const { rows } = await client.query<Omit<AuditFinding, "description">>(query);
-    found.push(...describe(rows));
+    found.push(...(await runCheck(client, check, [1, null])));
   }
   return found;
 }
 
-/** One statement, so that each source is read once. Sources find old rows by their keys. */
-async function findingsSince(client: PoolClient, values: unknown[]): Promise<AuditFinding[]> {
-  await client.query("set local enable_seqscan = off; set local jit = off");
-  const query = { text: sinceSealText(CHECKS), values, query_timeout: DAY_MS };
-  const { rows } = await client.query<Omit<AuditFinding, "description">>(query);
-  return describe(rows);
+/** Runs a check on all history. @param seals those that are compared; null: and all later ones */
+export function runCheck(
+  client: PoolClient,
+  check: AuditCheck,
+  seals: readonly [first: number, last: number | null],
+): Promise<AuditFinding[]> {
+  return findings(client, wholeText(check), seals);
 }
 
-/** SQL that runs a check on all history. */
+/** One statement, so that each source is read once. Sources find old rows by their keys. */
+async function findingsSince(client: PoolClient, values: unknown[]): Promise<AuditFinding[]> {
+  await client.query("set local enable_seqscan = off");
+  return findings(client, sinceSealText(CHECKS), values);
+}
+
+async function findings(
+  client: PoolClient,
+  text: string,
+  values: readonly unknown[],
+): Promise<AuditFinding[]> {
+  const { rows } = await longQuery<Omit<AuditFinding, "description">>(client, text, values);
+  const descriptions = new Map(CHECKS.map(({ name, description }) => [name, description]));
+  return rows.map((row) => ({ ...row, description: descriptions.get(row.name) ?? "" }));
+}
+
+/** SQL that runs a check on all history, and on the seals $1 to $2. */
 export function wholeText(check: AuditCheck): string {
   return `${WHOLE} ${countOf(check)}`;
 }
@@ -118,58 +98,53 @@ function countOf({ name, sql }: AuditCheck): string {
     from (${sql}) looked`;
 }
 
-function describe(rows: readonly Omit<AuditFinding, "description">[]): AuditFinding[] {
-  const descriptions = new Map(CHECKS.map(({ name, description }) => [name, description]));
-  return rows.map((row) => ({ ...row, description: descriptions.get(row.name) ?? "" }));
-}
-
-/** Returns a function that cancels the client's current query. */
-async function canceller(pool: Pool, client: PoolClient): Promise<() => void> {
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-  return () => {
-    pool.query("select pg_cancel_backend($1)", [rows[0]?.pid]).catch(() => {});
-  };
-}
-
-const CONNECTIONS = 2;
+const STORE = `
+  insert into audit_progress as known (name, at, seal, violations)
+  select name, now(), $4, violations from unnest($1::text[], $2::bigint[]) found (name, violations)
+  on conflict (name) do update set at = excluded.at, seal = excluded.seal,
+    violations = excluded.violations + case when $3 > 0 then known.violations else 0 end`;
 
 /**
- * Audits all history on connections of its own, so that no call waits for it. Stores no seal.
- * @throws ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked
+ * Stores what checks found in all history.
+ * @param after the seal before the first that was compared
+ * @param seal the last that was; 0: all
  */
-export async function auditDatabase(url: string, signal?: AbortSignal): Promise<AuditFinding[]> {
-  return withPool(url, (pool) => withRetry(RETRY_MS, () => audit(pool, signal)));
+export async function storeFindings(
+  primary: Pool,
+  found: readonly AuditFinding[],
+  [after, seal]: readonly [after: number, seal: number],
+): Promise<void> {
+  const values = [found.map(({ name }) => name), found.map(({ violations }) => violations), after, seal];
+  await primary.query(STORE, values);
 }
 
 /**
- * Audits what changed since the last seal, or all history, and seals it if there is no violation. Reads from
- * `readUrl`, which may be a standby.
- * @throws ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked
+ * Audits what changed since the last seal, or all history, and seals it if there is no violation. It throws
+ * ToolgateError UNAVAILABLE when the database is unreachable or a table stays locked.
+ * @param reads says where to read at the time of an audit: from a standby, perhaps
+ * @param logSeal receives the last seal after each audit
  */
-export async function auditAndSeal(
-  urls: { readonly url: string; readonly readUrl: string },
-  options: Omit<AuditOptions, "upTo">,
-): Promise<AuditFinding[]> {
-  return withPool(urls.url, async (primary) => {
-    const upTo = await withRetry(RETRY_MS, () => settledTime(primary));
-    const read = (pool: Pool) => withRetry(RETRY_MS, () => auditSince(pool, { ...options, upTo }));
-    const { findings, content } =
-      urls.readUrl === urls.url ? await read(primary) : await withPool(urls.readUrl, read);
-    if (content) await addSeal(primary, content);
-    return findings;
-  });
-}
-
-/** @param reads says where to read at the time of an audit */
-export function sealingAudit(url: string, reads: { readonly url: string }): Audit {
-  return (signal, { whole } = {}) => auditAndSeal({ url, readUrl: reads.url }, { signal, whole });
-}
-
-async function withPool<Result>(url: string, work: (pool: Pool) => Promise<Result>): Promise<Result> {
-  const pool = openPool(url, { max: CONNECTIONS, applicationName: "toolgate audit" });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
+export function sealingAudit(
+  url: string,
+  reads: { readonly url: string },
+  logSeal?: (seal: Seal) => Promise<void>,
+): Audit {
+  const read = (pool: Pool, options: AuditOptions) => withRetry(RETRY_MS, () => auditSince(pool, options));
+  return (signal, { whole } = {}) =>
+    withAuditPool(url, async (primary) => {
+      const upTo = await withRetry(RETRY_MS, () => settledTime(primary));
+      const options = { signal, whole, upTo };
+      const audit = await (reads.url === url
+        ? read(primary, options)
+        : withAuditPool(reads.url, (pool) => read(pool, options)));
+      try {
+        if (audit.whole) await storeFindings(primary, audit.findings, [0, 0]);
+        if (audit.content) await addSeal(primary, audit.content);
+      } catch (error) {
+        if (!isReadOnly(error)) throw error;
+      }
+      const seal = logSeal && (await lastSeal(primary));
+      if (seal) await logSeal(seal);
+      return audit.findings;
+    });
 }

@@ -9,8 +9,8 @@ import type {
 } from "../../app/operations/config-versions.ts";
 import type { Tiers } from "../../domain/accounts/caller.ts";
 import { invalidField } from "../../domain/core/errors.ts";
-import type { Page } from "../../domain/core/page.ts";
-import { cursorAfter, readCursor } from "../database/pages.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
+import { keyedPageOf, readCursor } from "../database/pages.ts";
 import { isForeignKeyViolation } from "../database/database-errors.ts";
 import type { Notifications } from "../database/notifications.ts";
 import { queryWithRetry } from "../database/retry.ts";
@@ -74,22 +74,15 @@ export class PostgresConfigVersions implements ConfigVersions {
     return row && versionOf(row);
   }
 
-  async list({ limit, cursor }: { limit: number; cursor: string | undefined }): Promise<Page<ConfigVersion>> {
+  async list({ limit, cursor }: PageRequest): Promise<Page<ConfigVersion>> {
     const before = Number.parseInt(readCursor("config", cursor), 16);
     const rows = await this.#query<VersionRow>(
       "config-list",
       `select ${COLUMNS} where version < $1::bigint order by version desc limit $2`,
       [before, limit + 1],
     );
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(versionOf),
-      nextCursor:
-        rows.length > limit && last
-          ? cursorAfter("config", last.version.toString(16).padStart(8, "0"))
-          : undefined,
-    };
+    const keyOf = ({ version }: VersionRow) => version.toString(16).padStart(8, "0");
+    return keyedPageOf("config", limit, rows, versionOf, keyOf);
   }
 
   async tiersMissed(tiers: Tiers): Promise<{ name: string; accounts: number }[]> {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, Pool } from "pg";
 import type { DatabaseState, Health } from "../../app/operations/readiness.ts";
+import type { DatabaseClock } from "../database/database-clock.ts";
 import { serverOf } from "../database/server.ts";
 import { readSqlSchema } from "../database/sql-files.ts";
 
@@ -20,12 +21,14 @@ const UNDEFINED_TABLE = "42P01";
  * unauthenticated requests cannot load the database.
  */
 export class PostgresHealth implements Health {
+  readonly #clock: Pick<DatabaseClock, "aheadMs">;
   readonly #pool: Pool;
   readonly #migrations = readSqlSchema().frozen.map(({ path }) => path);
   #pending: Promise<DatabaseState> | undefined;
   #last: { state: DatabaseState; at: number } = { state: "unreachable", at: Number.NEGATIVE_INFINITY };
 
-  constructor(url: string) {
+  constructor(url: string, clock: Pick<DatabaseClock, "aheadMs">) {
+    this.#clock = clock;
     this.#pool = new Pool({
       ...serverOf(url),
       max: 1,
@@ -36,6 +39,10 @@ export class PostgresHealth implements Health {
     // An unhandled error event would end the process; the next check reports the failure.
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => client.on("error", () => {}));
+  }
+
+  get clockAheadMs(): number {
+    return this.#clock.aheadMs;
   }
 
   async check(signal: AbortSignal): Promise<boolean> {

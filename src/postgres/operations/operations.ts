@@ -5,10 +5,10 @@ import type {
   CallMinute,
   OperationsQueries,
 } from "../../app/operations/operations-queries.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import { cursorAfter, readCursor } from "../database/pages.ts";
+import { keyedPageOf, readCursor } from "../database/pages.ts";
 import { referenceText, idFromUuid } from "../database/row-mapping.ts";
 import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { queryWithRetry } from "../database/retry.ts";
@@ -140,7 +140,7 @@ export class PostgresOperations implements OperationsQueries {
     return undefined;
   }
 
-  async failedPayments(query: { limit: number; cursor: string | undefined }): Promise<Page<FailedPayment>> {
+  async failedPayments(query: PageRequest): Promise<Page<FailedPayment>> {
     const after = readCursor("failed", query.cursor);
     const values = [
       BigInt(`0x${after.slice(0, TIME_DIGITS)}`),
@@ -148,12 +148,7 @@ export class PostgresOperations implements OperationsQueries {
       query.limit + 1,
     ];
     const rows = await this.#query<FailedRow>("operations-failed-payments", FAILED_PAYMENTS, values);
-    const shown = rows.slice(0, query.limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(toFailedPayment),
-      nextCursor: rows.length > query.limit && last ? cursorAfter("failed", cursorKey(last)) : undefined,
-    };
+    return keyedPageOf("failed", query.limit, rows, toFailedPayment, cursorKey);
   }
 
   #query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {

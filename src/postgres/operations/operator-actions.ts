@@ -1,14 +1,11 @@
-import { open } from "node:fs/promises";
 import type { Pool } from "pg";
 import type { NewAction, OperatorAction, OperatorActionLog } from "../../app/operations/operator-actions.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { newId } from "../../domain/core/ids.ts";
-import { cursorAfter, readCursor } from "../database/pages.ts";
+import { pageOf, readCursor } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
-import type { ApiKey, ApiKeys } from "../../app/accounts/api-keys.ts";
-import { ToolgateError } from "../../domain/core/errors.ts";
 
 interface ActionRow {
   id: string;
@@ -100,29 +97,18 @@ export class PostgresOperatorActions implements OperatorActionLog {
     });
   }
 
-  async list({
-    limit,
-    cursor,
-  }: {
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<OperatorAction>> {
+  async list({ limit, cursor }: PageRequest): Promise<Page<OperatorAction>> {
     const values = [readCursor("actions", cursor), limit + 1];
     const rows = await queryWithRetry<ActionRow>(this.#pool, {
       name: "operator-actions-list",
       text: ACTIONS,
       values,
     });
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(actionOf),
-      nextCursor: rows.length > limit && last ? cursorAfter("actions", last.id) : undefined,
-    };
+    return pageOf("actions", limit, rows, actionOf);
   }
 }
 
-function withoutApiKeys(text: string): string {
+export function withoutApiKeys(text: string): string {
   return text.replaceAll(SECRET, "sk-agent-***");
 }
 
@@ -150,69 +136,4 @@ function actionOf(row: ActionRow): OperatorAction {
     failure: row.failure ?? undefined,
     repeatOf: row.repeats === null ? undefined : idFromUuid("act", row.repeats),
   };
-}
-
-interface LoggedStores {
-  readonly apiKeys: ApiKeys;
-  readonly operatorActions: OperatorActionLog;
-}
-
-/**
- * Appends operator actions and revoked keys to a file, which survives a restore of the database. An action
- * that cannot be written is not run; a revocation is repeated until it is written.
- * @param file undefined: changes nothing
- */
-export function withOperatorLogFile({ apiKeys, operatorActions }: LoggedStores, file: string | undefined) {
-  if (file === undefined) return { apiKeys, operatorActions };
-  const write = (line: object) => append(file, line);
-  return {
-    apiKeys: {
-      create: (key) => apiKeys.create(key),
-      get: (keyId) => apiKeys.get(keyId),
-      list: (accountId) => apiKeys.list(accountId),
-      listWithUsage: (accountId) => apiKeys.listWithUsage(accountId),
-      update: (change) => apiKeys.update(change),
-      rotate: async (rotation) => {
-        const rotated = await apiKeys.rotate(rotation);
-        await write(revocationOf(rotated.oldKey));
-        return rotated;
-      },
-      revoke: async (keyId, accountId) => {
-        const key = await apiKeys.revoke(keyId, accountId);
-        await write(revocationOf(key));
-        return key;
-      },
-    } satisfies ApiKeys,
-    operatorActions: {
-      list: (query) => operatorActions.list(query),
-      recordFailure: (actionId, failure) => operatorActions.recordFailure(actionId, failure),
-      record: async (action) => {
-        const actionId = await operatorActions.record(action);
-        const { actor, name, target, details } = action;
-        const more = { actor: actor.name, action: name, target, details };
-        await write({ event: "operator_action", action_id: actionId, at: new Date(), ...more });
-        return actionId;
-      },
-    } satisfies OperatorActionLog,
-  };
-}
-
-/** A replaced key ends at its expiry. */
-function revocationOf({ keyId, revokedAt, limits }: ApiKey): object {
-  return { event: "key_revoked", key_id: keyId, at: revokedAt ?? limits?.expiresAt };
-}
-
-/** @throws ToolgateError UNAVAILABLE */
-async function append(file: string, line: object): Promise<void> {
-  try {
-    const handle = await open(file, "a", 0o600);
-    try {
-      await handle.appendFile(`${withoutApiKeys(JSON.stringify(line))}\n`);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw new ToolgateError("UNAVAILABLE", "the operator log cannot be written; try again", { cause: error });
-  }
 }

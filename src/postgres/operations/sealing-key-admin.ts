@@ -102,15 +102,8 @@ export class PostgresSealingKeyAdmin implements SealingKeyAdmin {
     });
   }
 
-  async retire({
-    purpose,
-    version,
-    force,
-  }: {
-    purpose: KeyPurpose;
-    version: number;
-    force: boolean;
-  }): Promise<SealingKeyVersion> {
+  async retire(key: Parameters<SealingKeyAdmin["retire"]>[0]): Promise<SealingKeyVersion> {
+    const { purpose, version, force } = key;
     const { table } = FROM[purpose];
     return this.#exclusively(purpose, async (client) => {
       const found = requireVersion(await versionsOf(client, purpose), version);

@@ -1,35 +1,35 @@
-import { type Pool, type PoolClient, DatabaseError } from "pg";
-import { READ_ONLY } from "../database/database-errors.ts";
+import type { Pool, PoolClient } from "pg";
+import type { Seal } from "../../app/operations/audit.ts";
 import { SETTLED_AFTER } from "../database/entry-ids.ts";
 import type { AuditCheck } from "../database/audit-check.ts";
-
-const DAY_MS = 86_400_000;
+import { inTransaction, longQuery } from "../database/pool.ts";
 
 /** The last seal. Times are texts: a Date has no microseconds. */
-interface Seal {
-  readonly number: number;
-  /** Its entries are older. */
-  readonly upTo: string;
+interface LastSeal extends Seal {
   /** Lowest id of a run that had not ended. */
   readonly firstRun: string | null;
 }
+
+const SEALS = `select number, up_to::text as "upTo", encode(hash, 'hex') as hash, first_run as "firstRun"
+  from audit_seal`;
 
 /** What an audit found clean and a seal stores. */
 export interface SealContent {
   /** Number of the seal before; 0: none. */
   readonly previous: number;
   readonly upTo: string;
-  readonly entries: bigint;
-  readonly hash: Buffer;
-  readonly whole: boolean;
+  /** Text of an array of `audit_part`. */
+  readonly parts: string;
 }
 
-export async function lastSeal(client: PoolClient): Promise<Seal | undefined> {
-  const { rows } = await client.query<Seal>(
-    `select number, up_to::text as "upTo", first_run as "firstRun" from audit_seal
-     order by number desc limit 1`,
-  );
+export async function lastSeal(client: Pool | PoolClient): Promise<LastSeal | undefined> {
+  const { rows } = await client.query<LastSeal>(`${SEALS} order by number desc limit 1`);
   return rows[0];
+}
+
+/** Returns all seals, by number. */
+export async function allSeals(pool: Pool | PoolClient): Promise<Seal[]> {
+  return (await pool.query<LastSeal>(`${SEALS} order by number`)).rows;
 }
 
 /**
@@ -47,75 +47,39 @@ export async function settledTime(primary: Pool): Promise<string> {
 /** Counts and hashes what a seal up to that time would cover; undefined if that is nothing. */
 export async function contentOf(
   client: PoolClient,
-  { seal, upTo, whole }: { seal: Seal | undefined; upTo: string; whole: boolean },
+  seal: Pick<Seal, "number" | "upTo"> | undefined,
+  upTo: string,
 ): Promise<SealContent | undefined> {
-  const query = {
-    text: `select entries, hash from audit_hash($1, $2)
-      where $1 is null or $1::timestamptz < $2::timestamptz`,
-    values: [seal?.upTo ?? null, upTo],
-    query_timeout: DAY_MS,
-  };
-  const { rows } = await client.query<{ entries: bigint; hash: Buffer }>(query);
-  return rows[0] && { previous: seal?.number ?? 0, upTo, whole, ...rows[0] };
+  const previous = seal?.number ?? 0;
+  const { rows } = await longQuery<{ parts: string }>(
+    client,
+    `select array(select part from audit_parts($1, $2, $3) part order by name collate "C")::text as parts
+     where $2 is null or $2::timestamptz < $3::timestamptz`,
+    [previous + 1, seal?.upTo ?? null, upTo],
+  );
+  return rows[0] && { previous, upTo, ...rows[0] };
 }
 
 /**
- * Stores a seal. Returns false if another audit has sealed meanwhile, if the entries are not those that were
- * audited, and on a database that is read-only; then the next audit reads them again.
+ * Stores a seal. Returns false if another audit has sealed meanwhile, or if the entries are not those that
+ * were audited; then the next audit reads them again.
  */
-export async function addSeal(primary: Pool, content: SealContent): Promise<boolean> {
-  const { previous, upTo, entries, hash, whole } = content;
-  const client = await primary.connect();
-  try {
-    await client.query("begin; set local statement_timeout = 0");
-    const query = {
-      text: "select audit_seal_add($1, $2, $3, $4, $5) as sealed",
-      values: [previous, upTo, entries, hash, whole],
-      query_timeout: DAY_MS,
-    };
-    const { rows } = await client.query<{ sealed: boolean }>(query);
-    await client.query("commit");
-    return rows[0]?.sealed ?? false;
-  } catch (error) {
-    await client.query("rollback").catch(() => {});
-    if (error instanceof DatabaseError && error.code === READ_ONLY) return false;
-    throw error;
-  } finally {
-    client.release();
-  }
+export function addSeal(primary: Pool, { previous, upTo, parts }: SealContent): Promise<boolean> {
+  const text = "select audit_seal_add($1, $2, $3::audit_part[]) as sealed";
+  const add = (client: PoolClient) => longQuery<{ sealed: boolean }>(client, text, [previous, upTo, parts]);
+  const begin = "begin; set local statement_timeout = 0";
+  return inTransaction(primary, async (client) => (await add(client)).rows[0]?.sealed ?? false, { begin });
 }
 
-/** The first seal after all archived receipts: it and those before cannot be compared with all rows. */
-export const ARCHIVED_SEAL = /* sql */ `
-  select min(number) as number from audit_seal
-  where audit_bound(up_to) > (select max(last_receipt::text)::uuid from archive_month)`;
-
-export function wrongSeals(condition: string): string {
-  return /* sql */ `
-    select seal.entries <> found.entries
-        or seal.hash <> sha256(coalesce(earlier.hash, ''::bytea) || found.hash)
-        or seal.number > 1 and earlier.number is null as wrong
-    from audit_seal seal left join audit_seal earlier on earlier.number = seal.number - 1
-    cross join lateral audit_hash(earlier.up_to, seal.up_to) found
-    where ${condition}`;
-}
-
-/** Compares the rest with the entries that are not archived. */
-export const WRONG_REST = /* sql */ `
-  select rest.number is distinct from archived.number or rest.entries <> found.entries
-      or rest.hash <> found.hash as wrong
-  from (${ARCHIVED_SEAL}) archived left join audit_rest rest on true
-  left join audit_seal seal on seal.number = archived.number
-  left join lateral audit_hash(null, seal.up_to) found on true
-  where archived.number is not null`;
+/** Name of the check that the audit of all history does in slices. */
+export const SEALS_CHECK = "seals";
 
 /** Audit checks of the seals: what is sealed is still what an audit found clean. */
 export const SEAL_CHECKS: readonly AuditCheck[] = [
   {
-    name: "seals",
+    name: SEALS_CHECK,
     description: "the entries of each seal are those that were sealed, unchanged",
-    wholeOnly: true,
-    sql: `${wrongSeals(`seal.number > coalesce((${ARCHIVED_SEAL}), 0)`)} union all ${WRONG_REST}`,
+    sql: "select wrong from sealed",
   },
   {
     name: "sealed_sums",

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type {
   Suspense,
   SuspenseRecipient,
@@ -11,7 +11,7 @@ import { parseSignature } from "../../domain/core/base58.ts";
 import { SOLANA } from "../../domain/payments/payment-id.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
-import { cursorAfter, readCursor } from "../database/pages.ts";
+import { keyedPageOf, readCursor } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { referenceText, idFromUuid, toReceipt, type ReceiptRow } from "../database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
@@ -60,31 +60,16 @@ export class PostgresSuspense implements Suspense {
     this.#pool = pool;
   }
 
-  async list(query: {
-    limit: number;
-    cursor: string | undefined;
-    status: SuspenseStatus | undefined;
-  }): Promise<Page<SuspendedTransfer>> {
+  async list(query: PageRequest & { status: SuspenseStatus | undefined }): Promise<Page<SuspendedTransfer>> {
     const after = Buffer.from(readCursor("suspense", query.cursor), "hex");
     const name = `suspense-list-${query.status ?? "all"}`;
     const rows = await this.#query<SuspendedRow>(name, suspensePage(query.status), [after, query.limit + 1]);
-    const shown = rows.slice(0, query.limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(transferOf),
-      nextCursor:
-        rows.length > query.limit && last
-          ? cursorAfter("suspense", last.reference.toString("hex"))
-          : undefined,
-    };
+    return keyedPageOf("suspense", query.limit, rows, transferOf, ({ reference }) =>
+      reference.toString("hex"),
+    );
   }
 
-  async assign(assignment: {
-    txSignature: string;
-    to: SuspenseRecipient;
-    reason: string;
-  }): Promise<SuspendedTransfer> {
-    const { txSignature, to, reason } = assignment;
+  async assign({ txSignature, to, reason }: Parameters<Suspense["assign"]>[0]): Promise<SuspendedTransfer> {
     const signature = parseSignature(txSignature);
     if (!signature) throw unknownTransfer();
     const account = to === "operator" ? undefined : uuidOf("acct", to.accountId);

@@ -4,50 +4,39 @@ import { SYSTEM_ACCOUNTS } from "../database/system-accounts.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { openPool } from "../database/pool.ts";
 
-const { treasury, revenue, suspense, operator } = SYSTEM_ACCOUNTS;
+const { treasury, revenue, suspense, adjustments, operator } = SYSTEM_ACCOUNTS;
 
 /** Audit checks of the treasury: chain movements, their bookings and corrections. */
 export const TREASURY_CHECKS: readonly AuditCheck[] = [
   {
     name: "watches",
-    description: "what each watched token account must hold is its opening and every movement since",
+    description:
+      "what each watched token account must hold is its opening balance, booked to the operator, and every " +
+      "movement since",
     sql: /* sql */ `
-      select watch.token_account is null or watch.expected <> watch.opening_amount + coalesce(moved.change,
-        0) as wrong
+      select watch.token_account is null
+        or watch.expected <> watch.opening_amount + coalesce(moved.change, 0)
+        or watch.opening_amount <> coalesce(opening.amount, 0)
+        or coalesce(opening.debit <> '${treasury}' or opening.credit <> '${operator}', false) as wrong
       from treasury_watch watch full join (
         select holder as token_account, sum(amount) as change from total where kind = 'token_account'
         group by holder
-      ) moved on moved.token_account = watch.token_account`,
-  },
-  {
-    name: "openings",
-    description: "the opening balance of each watched token account was booked to the operator",
-    sql: /* sql */ `
-      select coalesce(watch.opening_amount, 0) <> coalesce(opening.amount, 0)
-          or coalesce(opening.debit <> '${treasury}' or opening.credit <> '${operator}', false) as wrong
-      from treasury_watch watch full join (select * from transfer where kind = 'opening') opening
+      ) moved on moved.token_account = watch.token_account
+      full join (select * from transfer where kind = 'opening') opening
         on opening.ref = watch.token_account`,
   },
   {
     name: "movements_credited",
-    description: "each movement into the treasury has its payment: the same amount, finalized",
+    description:
+      "each movement into the treasury has its payment, the same amount and finalized, and each finalized " +
+      "payment in slots before the watch position its movement",
     sql: /* sql */ `
-      select payment.reference is null as wrong
-      from treasury_movement moved left join payment
-        on payment.network = '${SOLANA}' and payment.reference = moved.tx_signature
-          and payment.amount = moved.change and payment.finalized
-      where moved.change > 0`,
-  },
-  {
-    name: "payments_moved",
-    description: "each finalized payment in slots before the watch position has its movement",
-    sql: /* sql */ `
-      select moved.tx_signature is null as wrong
-      from payment left join treasury_movement moved on moved.tx_signature = payment.reference
-        and moved.change = payment.amount
-      where payment.network = '${SOLANA}' and payment.finalized
-        and exists (select from treasury_watch watch where watch.opening_slot < payment.slot
-          and payment.slot < watch.slot)`,
+      select payment.reference is null or moved.tx_signature is null and exists (
+        select from treasury_watch watch
+        where watch.opening_slot < payment.slot and payment.slot < watch.slot) as wrong
+      from (select * from treasury_movement where change > 0) moved
+      full join (select * from payment where network = '${SOLANA}' and finalized) payment
+        on payment.reference = moved.tx_signature and payment.amount = moved.change`,
   },
   {
     name: "deposits_owned",
@@ -94,12 +83,13 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
   {
     name: "reversals",
     description:
-      "each reversed payment that was not reinstated is marked as reversed, and no other payment is",
+      "each reversed payment that was not reinstated is marked as reversed and is not finalized, and no " +
+      "other payment is marked",
     sql: /* sql */ `
       select payment.reference is null
           or count(*) filter (where back.kind = 'reversal') - count(*)
             filter (where back.kind = 'reinstatement') <> payment.reversed::integer
-          or count(distinct back.holder) > 1
+          or count(distinct back.holder) > 1 or bool_or(payment.reversed and payment.finalized)
           or not bool_and(back.amount = payment.amount and back.other = '${treasury}'
                and (back.holder = payment.account_id or back.holder is not distinct
                  from payment.assigned_to)) as wrong
@@ -112,37 +102,70 @@ export const TREASURY_CHECKS: readonly AuditCheck[] = [
       group by back.ref, payment.network, payment.reference, payment.reversed`,
   },
   {
-    name: "reversed_open",
-    description: "no reversed payment is finalized",
-    sql: /* sql */ `select finalized as wrong from payment where reversed`,
-  },
-  {
     name: "refunds",
-    description: "each refund returns what a receipt debited, from revenue, to its account",
+    description: "each refund is an operator's action: what a receipt debited, from revenue, to its account",
     sql: /* sql */ `
-      select receipt.id is null as wrong
+      select receipt.id is null or act.target is null as wrong
       from transfer left join receipt
         on uuid_send(receipt.run_id) = transfer.ref and receipt.debited = transfer.amount
           and receipt.account_id = transfer.credit
           and transfer.debit = '${revenue}'
+      left join (select distinct target from operator_action where action = 'receipt.refund') act
+        on act.target = 'rcpt_' || encode(uuid_send(receipt.id), 'hex')
       where transfer.kind = 'refund' and not ${isArchived("transfer.ref")}`,
+  },
+  {
+    name: "operator_acts",
+    description: "each adjustment and assignment is what an operator's action says",
+    sql: /* sql */ `
+      -- "once" has the amount and the key, as they are hashed but for API keys in the wrong field.
+      select not bool_or(coalesce(
+        act.key like '%sk-agent-***%'
+          or sha256(convert_to(substr(act.target, 6) || ':' || act.key, 'UTF8')) = given.ref, false)) as wrong
+      from (
+        select id, ref, case debit when '${adjustments}' then credit else debit end as account_id,
+          case debit when '${adjustments}' then amount else -amount end as change
+        from new_transfer where kind = 'adjustment'
+      ) given
+      left join (
+        select target, split_part(once, ' ', 1) as change, substr(once, strpos(once, ' ') + 1) as key
+        from operator_action where action = 'account.adjust'
+      ) act on act.target = 'acct_' || encode(uuid_send(given.account_id), 'hex')
+        and act.change = given.change::text
+      group by given.id
+      union all
+      select given.assignments > coalesce(act.transfers, 0)
+      from (
+        select case credit when '${operator}' then 'operator'
+          else 'acct_' || encode(uuid_send(credit), 'hex') end as owner, count(*) as assignments
+        from new_transfer where kind = 'assignment' group by credit
+      ) given
+      left join (
+        select once as owner, count(distinct target) as transfers from operator_action
+        where action = 'suspense.assign' group by once
+      ) act on act.owner = given.owner`,
   },
   {
     name: "append_only",
     description:
-      "transfers, receipts, movements, operators' actions and seals cannot be changed: their triggers are " +
-      "in place and enabled",
+      "transfers, receipts, movements, operators' actions, configurations and seals cannot be changed: " +
+      "their triggers are in place, enabled, and refuse",
     // BEFORE UPDATE OR DELETE OR TRUNCATE, for each statement (pg_trigger.h: 2 + 16 + 8 + 32).
     sql: /* sql */ `
       select (guard.tgenabled in ('O', 'A') and guard.tgtype = 58
-        and guard.tgfoid = to_regproc('public.refuse_change')) is not true as wrong
+        and guard.tgfoid = to_regproc('public.refuse_change')
+        and btrim(regexp_replace(body.prosrc, '\\s+', ' ', 'g')) = 'begin raise exception '
+          || '''% is append-only'', tg_table_name using errcode = ''restrict_violation''; end'
+        ) is not true as wrong
       from (
         select to_regclass('public.' || name) as id
-        from unnest(array['transfer', 'treasury_movement', 'operator_action']) name
+        from unnest(array['transfer', 'treasury_movement', 'operator_action', 'config_version',
+          'audit_seal', 'audit_part']) name
         union all
         select relid from pg_partition_tree('public.receipt')
       ) guarded
-      left join pg_trigger guard on guard.tgrelid = guarded.id and guard.tgname = 'append_only'`,
+      left join pg_trigger guard on guard.tgrelid = guarded.id and guard.tgname = 'append_only'
+      left join pg_proc body on body.oid = guard.tgfoid`,
   },
 ];
 

@@ -140,11 +140,7 @@ export class PostgresTreasuryLedger implements TreasuryLedger {
     await this.#query("treasury-advance-watch", "select treasury_advance_watch($1, $2, $3)", values);
   }
 
-  async unfinalized(query: {
-    network: string;
-    minAgeMs: number;
-    limit: number;
-  }): Promise<UnfinalizedPayment[]> {
+  async unfinalized(query: Parameters<TreasuryLedger["unfinalized"]>[0]): Promise<UnfinalizedPayment[]> {
     const rows = await this.#query<PaymentColumns & { slot: bigint; amount: bigint }>(
       "treasury-unfinalized",
       UNFINALIZED,

@@ -12,7 +12,7 @@ import type { SealedBodies } from "../../domain/accounts/sealed-bodies.ts";
 import type { Random } from "../../domain/core/clock.ts";
 import { invalidField } from "../../domain/core/errors.ts";
 import { uuidOf } from "../../domain/core/ids.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import { type EventType, newSecret } from "../../domain/webhooks/webhook.ts";
 import { readCursor, pageOf } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
@@ -133,11 +133,7 @@ export class PostgresWebhookEndpoints implements WebhookEndpoints {
   async update(
     owner: WebhookOwner,
     endpointId: string,
-    change: {
-      url?: string | undefined;
-      types?: readonly EventType[] | undefined;
-      enabled?: boolean | undefined;
-    },
+    change: Parameters<WebhookEndpoints["update"]>[2],
   ): Promise<WebhookEndpoint | undefined> {
     const keys = keysOf(owner, endpointId);
     if (!keys) return undefined;
@@ -189,12 +185,7 @@ export class PostgresWebhookEndpoints implements WebhookEndpoints {
     endpointId,
     limit,
     cursor,
-  }: {
-    owner: WebhookOwner;
-    endpointId: string;
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<WebhookAttempt> | undefined> {
+  }: PageRequest & { owner: WebhookOwner; endpointId: string }): Promise<Page<WebhookAttempt> | undefined> {
     const keys = keysOf(owner, endpointId);
     const before = readCursor("attempts", cursor);
     if (!keys) return undefined;

@@ -23,25 +23,7 @@ function end(caller: Caller | undefined, change: Partial<RequestRecord> = {}, tr
   requests.ended(Object.assign(record, call, change));
 }
 
-const statuses = () => requests.take().map(({ status, runId }) => (runId === undefined ? status : "run"));
-
 describe("the requests that an account's log has", () => {
-  it("are charged calls and refusals by default", () => {
-    const caller = callerWith();
-    end(caller);
-    for (const status of [402, 403, 429, 503]) end(caller, { status });
-    end(caller, { runId: "run_1" });
-    expect(statuses()).toEqual([402, 403, 429, 503, "run"]);
-    expect(requests.take()).toEqual([]);
-  });
-
-  it("are free calls, too, when the account stores all params", () => {
-    const caller = callerWith({ bodies: "all", hours: 1 });
-    end(caller);
-    end(caller, { tool: undefined });
-    expect(statuses()).toEqual([200]);
-  });
-
   it("are none of strangers and of the console", () => {
     end(undefined, { status: 402 });
     end(callerWith(), { status: 402 }, "console");

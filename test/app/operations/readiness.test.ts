@@ -12,6 +12,7 @@ const READY = {
   sandboxRequired: false,
   drain: false,
   config: { version: 1, newest: 1 },
+  clockAheadMs: 0,
 } as const;
 
 interface Conditions {
@@ -20,11 +21,12 @@ interface Conditions {
   sandboxRequired?: boolean;
   drain?: boolean;
   config?: ConfigState;
+  clockAheadMs?: number;
 }
 
 async function isReady(conditions: Conditions): Promise<boolean> {
-  const { database, sandbox, sandboxRequired, drain, config } = { ...READY, ...conditions };
-  const health = { check: async () => database === "ok", state: async () => database };
+  const { database, sandbox, sandboxRequired, drain, config, clockAheadMs } = { ...READY, ...conditions };
+  const health = { clockAheadMs, check: async () => database === "ok", state: async () => database };
   const readiness = new Readiness({ health, sandbox: () => sandbox, sandboxRequired, config: () => config });
   if (drain) readiness.drain();
   return (await readiness.report(AbortSignal.timeout(1_000))).ready;
@@ -33,6 +35,7 @@ async function isReady(conditions: Conditions): Promise<boolean> {
 it.each<[string, Conditions]>([
   ["the database works and the sandbox is proven", {}],
   ["the sandbox is off", { sandbox: "off" }],
+  ["its clock is less than 30 s wrong", { clockAheadMs: 29_999 }],
   ["it serves with an older configuration", { config: { version: 1, newest: 2 } }],
   ["the sandbox failed and is not required: other tools work", { sandbox: "failed" }],
 ])("is ready when %s", async (_, conditions) => {
@@ -45,6 +48,8 @@ it.each<[string, Conditions]>([
   ["the schema is old", { database: "old schema" }],
   ["the sandbox is being proven", { sandbox: "running" }],
   ["a required sandbox failed", { sandbox: "failed", sandboxRequired: true }],
+  ["its clock is 30 s ahead", { clockAheadMs: 30_000 }],
+  ["its clock is 30 s behind", { clockAheadMs: -30_000 }],
   ["the instance is draining", { drain: true }],
 ])("is not ready when %s", async (_, conditions) => {
   expect(await isReady(conditions)).toBe(false);

@@ -6,13 +6,14 @@ import { configFileSchema } from "../../../src/config/config-file.ts";
 import { MAX_MICRO_USD } from "../../../src/domain/core/money.ts";
 import { lazyOperatorStores } from "../../../src/postgres/accounts/lazy-operator-stores.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
+import { withOperatorActs } from "../../support/operator-acts.ts";
 import { closing, openDatabase } from "../../support/postgres.ts";
 import { openCuttingProxy } from "../database/cutting-proxy.ts";
 import { openStarted } from "../open-postgres.ts";
 import { nextMillisecond } from "../fixture.ts";
 
 const database = await openDatabase();
-const one = closing(await openStarted(database.url));
+const one = withOperatorActs(closing(await openStarted(database.url)));
 afterEach(async () => {
   expect((await one.audit()).filter(({ violations }) => violations > 0n)).toEqual([]);
 });
@@ -65,6 +66,9 @@ describe("accounts", () => {
     try {
       await accounts.setOperator(accountId, false);
       const adjustment = { accountId, amount: 7n, reason: "why", idempotencyKey: "lost" };
+      const actor = { accountId: undefined, name: "test" };
+      const act = { actor, name: "account.adjust", target: accountId, details: {} } as const;
+      await one.operatorActions.record({ ...act, idempotencyKey: "7 lost" });
       expect(await cut(() => accounts.adjust(adjustment))).toMatchObject({ balance: 7n });
       expect(await cut(() => accounts.setBlocked(accountId, { blocked: true, reason: "why" }))).toMatchObject(
         {

@@ -21,8 +21,12 @@ import {
   inTransaction,
   type TestKey as Key,
 } from "../fixture.ts";
+import { refundRun } from "../../support/operator-acts.ts";
 
 const { one, instances } = await openLedger();
+
+/** The largest bigint of PostgreSQL. */
+const MOST = 2n ** 63n - 1n;
 
 /** Creates a group with limits and puts the keys into it. */
 async function groupOf(account: string, limits: Partial<BudgetLimits>, ...keys: Key[]): Promise<string> {
@@ -98,6 +102,31 @@ describe("limits per period", () => {
     await one.ledger.release(failed(late));
     await one.ledger.capture({ ...completed(done), captured: 1n });
     expect(await ofKey(key)).toEqual([PRICE, PRICE, PRICE + 1n]);
+  });
+
+  it("holds no other call up when its counters are wrong", async () => {
+    const [account, other] = [await one.account(100n * PRICE), await one.account(100n * PRICE)];
+    const key = await one.key(account, { perDay: 9n * PRICE });
+    const calls = [callOf(account, key), callOf(other), callOf(other)];
+    const set = (to: bigint) =>
+      one.pool.query("update budget set day_spent = $2, month_spent = $2, total_spent = $2 where id = $1", [
+        uuidOf("key", key.keyId),
+        to,
+      ]);
+    expect(await kinds(...calls)).toEqual(["started", "started", "started"]);
+    await set(0n);
+    const ends = calls.map((call) => one.ledger.capture({ ...completed(call), captured: 1n }));
+    expect((await Promise.all(ends)).map(({ kind }) => kind)).toEqual(["captured", "captured", "captured"]);
+    expect(await ofKey(key)).toEqual([0n, 0n, 0n]);
+    await set(MOST - 1n);
+    expect(await kinds(callOf(account, key), callOf(other))).toEqual(["capped", "started"]);
+    await setLimits(one.pool, uuidOf("key", key.keyId), { perDay: MOST });
+    await set(MOST - 1n);
+    // The limit per day is reached; what has none is not counted further.
+    await one.pool.query("update budget set day_spent = 0 where id = $1", [uuidOf("key", key.keyId)]);
+    expect(await kinds(callOf(account, key), callOf(other))).toEqual(["started", "started"]);
+    expect(await ofKey(key)).toEqual([PRICE, MOST, MOST]);
+    await one.pool.query("delete from budget where id = $1", [uuidOf("key", key.keyId)]);
   });
 
   it("counts a call that waited past midnight on the day that its budget is at", async () => {
@@ -301,8 +330,7 @@ it("never exceeds a limit of a key or group, whatever races", async () => {
           } else if (action === "move") {
             await join(groups[pick % 2]!, keys[key]!);
           } else if (action === "refund" && run) {
-            const refund = "select ledger_refund(receipt.id, 'r') from receipt where run_id = $1";
-            await pool.query(refund, [uuidOf("run", run.runId)]);
+            await refundRun(pool, uuidOf("run", run.runId));
           }
         }),
       );

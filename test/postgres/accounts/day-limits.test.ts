@@ -18,6 +18,7 @@ import {
   inTransaction,
   type TestKey as Key,
 } from "../fixture.ts";
+import { refundRun } from "../../support/operator-acts.ts";
 
 const { one, instances } = await openLedger();
 
@@ -116,9 +117,7 @@ describe("daily limits of API keys", () => {
     expect(await spent(key)).toBe(PRICE);
     // A repeated end frees nothing twice.
     await one.ledger.release(failed(calls[1]));
-    await one.pool.query("select ledger_refund(receipt.id, 'r') from receipt where run_id = $1", [
-      uuidOf("run", calls[0].runId),
-    ]);
+    await refundRun(one.pool, uuidOf("run", calls[0].runId));
     expect(await spent(key)).toBe(PRICE);
     expect(await started(...[0, 1, 2, 3].map(() => callOf(account, key)))).toEqual([
       "started",

@@ -4,10 +4,13 @@ import { newApiKey, parseApiKey } from "../../../src/domain/accounts/api-key.ts"
 import { afterAll, describe, expect, it } from "vitest";
 import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
 import { PostgresAuthenticator } from "../../../src/postgres/accounts/authenticator.ts";
+import { PostgresRateLimiter } from "../../../src/postgres/accounts/rate-limiter.ts";
+import { DatabaseAway } from "../../../src/postgres/database/away.ts";
 import { Notifications } from "../../../src/postgres/database/notifications.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { systemRandom } from "../../../src/system.ts";
 import { forgedKey, mistyped } from "../../support/api-keys.ts";
+import { openDatabaseLink } from "../../support/database-link.ts";
 import { closing, openDatabase } from "../../support/postgres.ts";
 import { openKeySecrets, openStarted } from "../open-postgres.ts";
 import { silent } from "../fixture.ts";
@@ -139,3 +142,45 @@ describe("a new signing secret", () => {
 function versionOf(key: string): number | undefined {
   return parseApiKey(key)?.version;
 }
+
+it("is accepted for ten minutes while the database is away, unless it was revoked before", async () => {
+  const link = closing(await openDatabaseLink(database.url));
+  const linkedPool = closing(openPool(link.url, { max: 2, applicationName: "test" }));
+  const linked = new Notifications({ url: link.url, log: silent });
+  const away = new DatabaseAway(linked);
+  const keys = new PostgresAuthenticator({
+    ...{ pool: linkedPool, clock, notifications: linked, secrets, keyUses, away },
+  });
+  const limiter = new PostgresRateLimiter({ pool: linkedPool, clock, away });
+  linked.start();
+  try {
+    await expect.poll(() => linked.live).toBe(true);
+    const [kept, revoked, unseen] = [await rememberedKey(), await rememberedKey(), await rememberedKey()];
+    const known = async ({ secret }: typeof kept) => (await keys.authenticate(secret)) !== undefined;
+    expect([await known(kept), await known(revoked)]).toEqual([true, true]);
+    await operator.apiKeys.revoke(revoked.key.keyId);
+    await expect.poll(() => known(revoked), { timeout: 15_000, interval: 10 }).toBe(false);
+
+    link.cut();
+    await expect.poll(() => linked.live).toBe(false);
+    const unavailable = expect.objectContaining({ code: "UNAVAILABLE" });
+    expect(await known(kept)).toBe(true);
+    const others = await Promise.allSettled([revoked, unseen].map(known));
+    expect(others).toEqual([1, 2].map(() => ({ status: "rejected", reason: unavailable })));
+    const caller = await keys.authenticate(kept.secret);
+    if (!caller) throw new Error("the key is unknown");
+    const takes = await Promise.all(
+      Array.from({ length: caller.tier.burst + 1 }, async () => limiter.take(caller)),
+    );
+    expect(takes.filter(({ allowed }) => !allowed)).toHaveLength(1);
+    clock.at += 600_000;
+    await expect(known(kept)).rejects.toEqual(unavailable);
+
+    link.mend();
+    await expect.poll(() => linked.live).toBe(true);
+    expect(away.lasts).toBe(false);
+    expect([await known(kept), await known(revoked), await known(unseen)]).toEqual([true, false, true]);
+  } finally {
+    await linked.stop();
+  }
+});

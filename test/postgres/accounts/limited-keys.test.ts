@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_ACTIVE_KEYS } from "../../../src/app/accounts/api-keys.ts";
+import { type ApiKey, type KeyGroup, MAX_ACTIVE_KEYS } from "../../../src/app/accounts/api-keys.ts";
 import { type Ledger } from "../../../src/app/calls/ledger.ts";
-import { type KeyLimits, NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
+import { type KeyLimits, NO_BUDGET, NO_LIMITS } from "../../../src/domain/accounts/budget.ts";
 import { uuidOf } from "../../../src/domain/core/ids.ts";
 import { DEFAULT_SCOPES } from "../../../src/domain/accounts/scope.ts";
 import { PostgresAuthenticator } from "../../../src/postgres/accounts/authenticator.ts";
@@ -33,6 +34,15 @@ const TIGHT: KeyLimits = {
   warnPercent: 90,
   tools: new Set(["echo", "vram_estimate"]),
 };
+
+const amount = () => fc.bigInt({ min: 1n, max: 9_007_199_254_740_991n });
+const BUDGET = {
+  perDay: amount(),
+  perMonth: amount(),
+  inAll: amount(),
+  warnPercent: fc.integer({ min: 1, max: 100 }),
+};
+const NO_CHANGE = { name: undefined, group: undefined };
 
 async function newAccount(): Promise<string> {
   return (await one.accounts.create(base58.encode(randomBytes(32)))).accountId;
@@ -251,6 +261,69 @@ describe("key rotation", () => {
       await expect(one.apiKeys.revoke(unknown, accountId)).rejects.toMatchObject(NOT_FOUND);
     }
     expect(await works(foreign.secret)).toBe(true);
+  });
+});
+
+describe("changes of limits at once", () => {
+  const LIMITS = fc.record(
+    {
+      expiresAt: fc.constant(TIGHT.expiresAt),
+      perCall: amount(),
+      tools: fc.constant(TIGHT.tools),
+      ...BUDGET,
+    },
+    { requiredKeys: ["perDay", "perMonth"] },
+  );
+
+  it("all stay, in a key and in a group", async () => {
+    const accountId = await newAccount();
+    const stores = () => fc.shuffledSubarray([one, two, one, two], { minLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(LIMITS, fc.record(BUDGET), stores(), async (limits, groupLimits, order) => {
+        const { key } = await newKey(undefined, accountId);
+        const group = await one.keyGroups.create({ accountId, name: "g", limits: NO_BUDGET });
+        const singly = (wanted: Partial<KeyLimits>) =>
+          Object.entries(wanted).map(([name, value], n) => ({
+            change: { [name]: value },
+            store: order[n % 4],
+          }));
+        await Promise.all([
+          ...singly(limits).map(({ change, store }) =>
+            store?.apiKeys.update({ keyId: key.keyId, accountId, ...NO_CHANGE, limits: change }),
+          ),
+          ...singly(groupLimits).map(({ change, store }) =>
+            store?.keyGroups.update({ groupId: group.groupId, accountId, name: undefined, limits: change }),
+          ),
+        ]);
+        expect((await one.apiKeys.get(key.keyId)).limits).toEqual({ ...NO_LIMITS, ...limits });
+        const changed = (await one.keyGroups.list(accountId)).find(
+          ({ groupId }) => groupId === group.groupId,
+        );
+        expect(changed?.limits).toEqual({ ...NO_BUDGET, ...groupLimits });
+        await one.keyGroups.delete(group.groupId, accountId);
+        await one.apiKeys.revoke(key.keyId);
+      }),
+      { numRuns: 10, endOnFailure: true },
+    );
+  });
+
+  it("are refused when they replace limits that another change made, but for one", async () => {
+    const { key } = await newKey(TIGHT);
+    const { keyId, accountId } = key;
+    const group = await one.keyGroups.create({ accountId, name: "g", limits: { ...NO_BUDGET, inAll: 5n } });
+    const { groupId, limits: expected } = group;
+    const round = Array.from({ length: 4 }, (_, n) => ({ ...NO_LIMITS, perDay: BigInt(n + 1) }));
+    const updates: ((limits: KeyLimits) => Promise<ApiKey | KeyGroup>)[] = [
+      (limits) => one.apiKeys.update({ keyId, accountId, ...NO_CHANGE, limits, expected: key.limits }),
+      ({ perDay }) => two.keyGroups.update({ groupId, accountId, name: "h", limits: { perDay }, expected }),
+    ];
+    for (const update of updates) {
+      const results = await Promise.allSettled(round.map(update));
+      const problems = results.filter((result) => result.status === "rejected");
+      expect(problems).toHaveLength(round.length - 1);
+      for (const { reason } of problems)
+        expect(reason).toMatchObject(refused(/^expected_limits: .*read them again/));
+    }
   });
 });
 

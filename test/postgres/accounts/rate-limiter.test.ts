@@ -79,6 +79,25 @@ describe("a token bucket", () => {
     expect(allowed(await takeMany(20))).toHaveLength(10);
   });
 
+  it("is empty and no more when the database's clock steps back, as at a failover", async () => {
+    const keyId = newKey();
+    await takeFrom(limiters[0]!, keyId, TIER);
+    await pass(keyId, -600);
+    const account = callerOf(keyId, TIER).accountId.slice(5);
+    const behind = "update rate_bucket set tat = tat + 600000000 where bucket_id = $1";
+    await instances[0].pool.query(behind, [account]);
+    const denied = await takeFrom(
+      new PostgresRateLimiter({ pool: one.pool, clock: systemClock }),
+      keyId,
+      TIER,
+    );
+    expect(denied.allowed).toBe(false);
+    expect(denied.retryAfterSeconds).toBeLessThanOrEqual(REFILL_SECONDS);
+    await pass(keyId, REFILL_SECONDS);
+    const later = new PostgresRateLimiter({ pool: two.pool, clock: systemClock });
+    expect(await takeFrom(later, keyId, TIER)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
   it("denies from memory when empty, and allows again in time", async () => {
     const keyId = newKey();
     const tier = { ratePerMinute: 1, burst: 2 };

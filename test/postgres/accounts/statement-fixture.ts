@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { base58 } from "@scure/base";
 import type { Pool } from "pg";
 import type { CallAuthorization } from "../../../src/app/calls/ledger.ts";
+import { adjustBalance } from "../../support/operator-acts.ts";
 import { newId, uuidOf } from "../../../src/domain/core/ids.ts";
 import { systemRandom } from "../../../src/system.ts";
 import { datingOfEntries } from "../dated-entries.ts";
@@ -100,7 +101,6 @@ async function makeKeys(pool: Pool, accountId: string): Promise<string[]> {
 /** Deposits (some reversed), adjustments both ways, and an assigned transfer. */
 async function moveMoney(treasurer: Instance, accountId: string): Promise<void> {
   const { pool, ledger, treasury, suspense } = treasurer;
-  const account = uuidOf("acct", accountId);
   for (let n = 0; n < 20; n++) {
     const deposit = depositOf({ amount: 10_000_000n + BigInt(n) });
     await ledger.credit(accountId, deposit);
@@ -111,7 +111,7 @@ async function moveMoney(treasurer: Instance, accountId: string): Promise<void> 
   }
   for (const [n, note] of NOTES.entries()) {
     const change = n % 2 === 0 ? 7_000_001n : -1_000_003n;
-    await pool.query("select ledger_adjust($1, $2, $3, $4)", [account, change, randomBytes(32), note]);
+    await adjustBalance(pool, accountId.slice(5), { change, key: String(n), note });
   }
   const tokenAccount = await watchedAccount(treasurer);
   const movement = movementOf();

@@ -7,7 +7,7 @@ import { ArchiveMonths } from "../../../src/app/operations/archive/archive-month
 import { openArchive } from "../../../src/archive/open-archive.ts";
 import { UsageCounter } from "../../../src/postgres/accounts/usage-sql.ts";
 import { PostgresMonths } from "../../../src/postgres/archive/months.ts";
-import { auditAndSeal } from "../../../src/postgres/operations/audit.ts";
+import { sealingAudit } from "../../../src/postgres/operations/audit.ts";
 import { systemClock } from "../../../src/system.ts";
 import { closing, openDatabase } from "../../support/postgres.ts";
 import { openInstance, PRICE } from "../fixture.ts";
@@ -27,18 +27,18 @@ export async function openArchiveWorld() {
   const months = new ArchiveMonths({ archive, store, clock: systemClock, keptMonths: 2 });
   const accounts = [await instance.account(100n * PRICE), await instance.account(100n * PRICE)] as const;
   for (const month of [MAY, JUNE]) await attachOldMonth(instance, month);
+  // In the order of their times, as balances change.
   const bought = [
     ...(await buyOldCalls(instance, accounts[0], { month: MAY, count: 5 })),
     ...(await buyOldCalls(instance, accounts[1], { month: MAY, count: 2 })),
-    ...(await buyOldCalls(instance, accounts[0], { month: JUNE, count: 3 })),
   ];
   const failedRun = await failOldCall(instance, accounts[0], MAY);
+  bought.push(...(await buyOldCalls(instance, accounts[0], { month: JUNE, count: 3 })));
   await dateEntriesBack(instance);
   /** Counts usage and seals what is older than a minute. Returns the names of violated invariants. */
   const audit = async (whole = false) => {
     await new UsageCounter(instance.pool).count(AbortSignal.timeout(60_000));
-    const urls = { url: database.url, readUrl: database.url };
-    const findings = await auditAndSeal(urls, { whole });
+    const findings = await sealingAudit(database.url, database)(undefined, { whole });
     return findings.filter(({ violations }) => violations > 0n).map(({ name }) => name);
   };
   return { database, instance, folder, archive, store, months, accounts, bought, failedRun, audit };

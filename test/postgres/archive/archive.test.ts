@@ -40,16 +40,20 @@ async function tamper(sql: string): Promise<void> {
   await world.instance.pool.query(`begin; set local session_replication_role = replica; ${sql}; commit`);
 }
 
-/** A store whose process ends before a month is dropped. */
-function crashing(store: MonthStore): MonthStore {
-  const drop = () => Promise.reject(new Error("the process ends here"));
+/** A store whose process ends before a step. */
+function crashing(store: MonthStore, step: keyof MonthStore): MonthStore {
   return new Proxy(store, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name);
-      if (name === "drop") return drop;
+      if (name === step) return () => Promise.reject(new Error("the process ends here"));
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
+}
+
+function crashingMonths(step: keyof MonthStore): ArchiveMonths {
+  const store = crashing(world.store, step);
+  return new ArchiveMonths({ archive: world.archive, store, clock: systemClock, keptMonths: 2 });
 }
 
 describe("archiving a month", () => {
@@ -121,7 +125,7 @@ describe("archiving a month", () => {
 
   it("drops nothing when a file does not hold what the table holds, and uses the files otherwise", async () => {
     const { store, archive, months } = world;
-    const crashed = new ArchiveMonths({ archive, store: crashing(store), clock: systemClock, keptMonths: 2 });
+    const crashed = crashingMonths("drop");
     await expect(crashed.archive(MAY)).rejects.toThrow("ends here");
     const written = await files(MAY);
     expect(written.map((name) => path.basename(name))).toEqual([
@@ -191,7 +195,50 @@ describe("archiving a month", () => {
     await tamper("update archive_use set charged = charged + 1");
     await tamper("update transfer set note = 'other'");
     expect(await world.audit(true)).toContain("seals");
+    await expect(months.restore(MAY)).rejects.toThrow("entries have changed since they were sealed");
+    expect(await world.audit(true)).toContain("seals");
     await tamper("update transfer set note = 'test'");
+    await months.restore(MAY);
+    expect(await world.audit(true)).toEqual([]);
+  });
+
+  it("can be repeated after each step of archiving and restoring that a process ended before", async () => {
+    const { months } = world;
+    const before = await content();
+    for (const step of ["freeze", "requireUnchanged", "table", "totals", "drop"] as const)
+      await expect(crashingMonths(step).archive(MAY), step).rejects.toThrow("ends here");
+    await months.archive(MAY);
+    const steps = ["requireUnchanged", "prepare", "fill", "totals", "requireSealed", "attach"] as const;
+    for (const step of steps) {
+      await expect(crashingMonths(step).restore(MAY), step).rejects.toThrow("ends here");
+      expect(await world.audit(true), step).toEqual([]);
+    }
+    await months.restore(MAY);
+    expect(await content()).toEqual(before);
+    expect(await world.audit(true)).toEqual([]);
+  });
+
+  it("refuses to restore receipts other than those that were sealed, whatever the files say", async () => {
+    const { months, store, archive } = world;
+    await months.archive(MAY);
+    // An owner of the files and the database changes them so that they agree.
+    const forged = new Proxy(archive, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (name === "rows") {
+          return async function* (...[month, table]: Parameters<typeof archive.rows>) {
+            for await (const rows of archive.rows(month, table))
+              yield rows.map((row) => (table === "receipt" ? { ...row, tool: "other" } : row));
+          };
+        }
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+    const forger = new ArchiveMonths({ archive: forged, store, clock: systemClock, keptMonths: 2 });
+    await expect(forger.restore(MAY)).rejects.toThrow(
+      "receipts of 2026-05 have changed since they were sealed",
+    );
+    expect(await count("archive_month")).toBe(1n);
     await months.restore(MAY);
     expect(await world.audit(true)).toEqual([]);
   });

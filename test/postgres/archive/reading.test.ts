@@ -34,8 +34,7 @@ closing(standby);
 beforeAll(async () => {
   const [account] = world.accounts;
   await buyOldCalls(world.instance, account, { month: MAY, count: 1, payment: paymentOf(deposit) });
-  const refunds = new PostgresRefunds(world.instance.pool);
-  await refunds.refund({ receiptId: world.bought[1]!.receiptId, reason: "test" });
+  await world.instance.refunds.refund({ receiptId: world.bought[1]!.receiptId, reason: "test" });
   await world.instance.buy(account);
   await dateEntriesBack(world.instance);
   expect(await world.audit()).toEqual([]);

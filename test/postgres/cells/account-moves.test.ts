@@ -196,7 +196,7 @@ describe("an account that moves", () => {
     const { receiptId } = await charge(two, accountId);
     await move(two, three, accountId);
     expect(await move(two, three, accountId)).toBeUndefined();
-    await two.postgres.refunds.refund({ receiptId, reason: "wrong" });
+    await two.refunds.refund({ receiptId, reason: "wrong" });
     await two.ledger.credit(accountId, depositOf());
     expect(await two.moves.unfinished()).toEqual([{ accountId, to: 3 }]);
     expect(await move(two, three, accountId)).toEqual({ accountId, amount: 2n * PRICE });

@@ -265,24 +265,6 @@ describe("batcher with several lanes", () => {
     expect(batches).toEqual([["a1"], ["b2"], ["c2"], ["a2"]]);
   });
 
-  it("retries the items of a failed batch alone and leaves the other batch unaffected", async () => {
-    const { submit, started, end, fail, answered } = held(2);
-    submit("ab");
-    await started("ab");
-    submit("cd");
-    await started("ab", "cd");
-    fail(0);
-    await started("ab", "cd", "a", "b");
-    fail(2);
-    end(3);
-    end(1);
-    await expect.poll(() => answered.toSorted()).toEqual(["a!", "b", "c", "d"]);
-    submit("abcd");
-    await started("ab", "cd", "a", "b", "abcd");
-    end(4);
-    await expect.poll(() => answered.length).toBe(8);
-  });
-
   it("keeps items of a lane apart while one of them is retried alone", async () => {
     const { submit, started, end, fail, answered } = held(2);
     submit("ax");

@@ -118,6 +118,11 @@ describe("table constraints", () => {
       await expect(pool.query(change)).rejects.toThrow("treasury_movement is append-only");
   });
 
+  it("reject a balance that changes without its number", async () => {
+    const change = pool.query("update account set available = available + 1");
+    await expect(change).rejects.toThrow("a balance changes only with its number");
+  });
+
   it("reject a customer account with a system account's identifier", async () => {
     for (const id of Object.values(SYSTEM_ACCOUNTS)) {
       const wallet = randomUUID();

@@ -7,6 +7,7 @@ import { checkDatabase } from "../../../src/postgres/database/start-checks.ts";
 import { databaseUrl, query } from "../../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { SERVING } from "../../support/template.ts";
+import { systemClock } from "../../../src/system.ts";
 import { callOf, completed, expectCleanAudit, makeAccount, openInstance, PRICE } from "../fixture.ts";
 import { CATALOG, catalogOf } from "./catalog.ts";
 import { makeUpSchema, type MadeUpSchema } from "./made-up-schema.ts";
@@ -31,14 +32,14 @@ const MAY_REFUND = `select has_function_privilege('${SERVING.role}', oid, 'execu
 const mayRefund = async () => (await query(database.url, MAY_REFUND)).rows;
 
 async function problemsOf(url: string): Promise<readonly string[]> {
-  return (await checkDatabase(url)).problems;
+  return (await checkDatabase(url, systemClock)).problems;
 }
 
-/** A new empty database. */
-async function emptyDatabase(): Promise<{ url: string; drop(): Promise<unknown> }> {
+/** A new empty database, or a copy of another one. */
+async function emptyDatabase(template = "template1"): Promise<{ url: string; drop(): Promise<unknown> }> {
   const server = inject("postgresUrl");
   const name = `migrate_${randomBytes(6).toString("hex")}`;
-  await query(server, `create database ${name}`);
+  await query(server, `create database ${name} template ${template}`);
   return {
     url: databaseUrl(server, name),
     drop: () => query(server, `drop database ${name} with (force)`),
@@ -59,6 +60,9 @@ describe("migrate", () => {
       ]);
       expect(await migrate(empty.url)).toEqual({ applied: [] });
       expect(await problemsOf(empty.url)).toEqual([]);
+      const copy = await emptyDatabase(new URL(empty.url).pathname.slice(1));
+      expect(await problemsOf(copy.url)).toEqual([expect.stringMatching(/restored .*\(cluster \d+\/\d+\)/)]);
+      await copy.drop();
     } finally {
       await empty.drop();
     }

@@ -254,7 +254,7 @@ describe("a database with a hundred thousand rows", () => {
       const counted = `'${from.toISOString()}'`;
       return readBy(USAGE, [
         ...[`'${accountId.slice(5)}'`, `'${low}'`, `'${high}'`, counted, counted],
-        ...["'hour'", "'UTC'", "null", "null", "null", "'tool'"],
+        ...["'hour'", "'UTC'", "null", "null", "null", "'tool'", "'[]'"],
       ]);
     };
     const { rows } = await pool.query<{ day: Date }>(

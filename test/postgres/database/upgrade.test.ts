@@ -5,11 +5,13 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { grantServing } from "../../../src/postgres/database/grants.ts";
 import { migrate } from "../../../src/postgres/database/migrate.ts";
 import { readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
+import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
+import { audited } from "../../../src/postgres/operations/audit.ts";
 import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
 import { databaseUrl, query } from "../../support/database-server.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { SERVING } from "../../support/template.ts";
-import { expectCleanAudit, openInstance, PRICE, type Instance } from "../fixture.ts";
+import { expectCleanAudit, inTransaction, openInstance, PRICE, type Instance } from "../fixture.ts";
 import { CATALOG, catalogOf } from "./catalog.ts";
 import { frozenSchema } from "./made-up-schema.ts";
 
@@ -31,11 +33,12 @@ describe.each(SCHEMAS)("a database with data, upgraded from %s", (schema) => {
     const server = inject("postgresUrl");
     await query(server, `create database ${name}`);
     url = databaseUrl(server, name);
-    const old = await frozenSchema(schema);
-    await migrate(url, old.folder);
-    await old.remove();
-    for (const one of SCHEMAS.slice(0, SCHEMAS.indexOf(schema) + 1))
+    for (const one of SCHEMAS.slice(0, SCHEMAS.indexOf(schema) + 1)) {
+      const old = await frozenSchema(one);
+      await migrate(url, old.folder);
+      await old.remove();
       await query(url, readFileSync(dataOf(one), "utf8"));
+    }
     await migrate(url);
     await grantServing(url, SERVING.role);
     fresh = await createTestDatabase();
@@ -61,5 +64,19 @@ describe.each(SCHEMAS)("a database with data, upgraded from %s", (schema) => {
     const { rows } = await upgraded.pool.query("select status from issued_receipt order by id limit 1");
     expect(rows).toEqual([{ status: "refunded" }]);
     await expectCleanAudit(upgraded.pool);
+  });
+
+  it("finds a correction without an operator's action, dated before the upgrade", async () => {
+    await inTransaction(upgraded.pool, async (client) => {
+      await client.query(`
+        insert into transfer (id, debit, credit, amount, kind, ref, created_at, seq, balance)
+        select ledger_id(at), '${SYSTEM_ACCOUNTS.adjustments}', account.id, 5, 'adjustment', '', at,
+          seq + 1, available + 5
+        from account, (select timestamptz '2025-01-02' as at) earlier;
+        update account set available = available + 5, seq = seq + 1`);
+      const { findings } = await audited(client, { whole: true });
+      const violated = findings.filter(({ violations }) => violations > 0n);
+      expect(violated.map(({ name }) => name)).toEqual(["operator_acts"]);
+    });
   });
 });

@@ -278,7 +278,7 @@ describe("expired claims", () => {
     await one.authorize(account, { idempotencyKey: "alias", payment });
     await one.authorize(account, { idempotencyKey: "running" });
     await expire(account);
-    expect(await one.sweeper.deleteExpiredClaims()).toBe(1);
+    expect(await one.sweeper.retention.deleteExpired(["claims"])).toBe(1);
     const keys = ["paid", "alias", "found"].map((idempotencyKey) => ({ idempotencyKey }));
     for (const known of [{ payment }, ...keys]) {
       expect(await one.authorize(account, known)).toMatchObject({ kind: "replay" });
@@ -299,7 +299,7 @@ describe("expired claims", () => {
     }
     await end(callOf(account, { idempotencyKey: "again" }), failed);
     await expire(account);
-    expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
+    expect(await one.sweeper.retention.deleteExpired(["claims"])).toBe(0);
   });
 
   it("are kept when their payment did not cover the call", async () => {
@@ -309,7 +309,7 @@ describe("expired claims", () => {
     const call = callOf(account, { idempotencyKey: "short", payment: paymentOf(depositOf({ amount: 1n })) });
     expect(await one.ledger.authorize(call)).toEqual({ kind: "insufficient", balance: 1n });
     await expire(account);
-    expect(await one.sweeper.deleteExpiredClaims()).toBe(0);
+    expect(await one.sweeper.retention.deleteExpired(["claims"])).toBe(0);
   });
 
   it("are all deleted in one run", async () => {
@@ -321,8 +321,8 @@ describe("expired claims", () => {
       [account.slice(5)],
     );
     const forgotten = await Promise.all([
-      one.sweeper.deleteExpiredClaims(),
-      two.sweeper.deleteExpiredClaims(),
+      one.sweeper.retention.deleteExpired(["claims"]),
+      two.sweeper.retention.deleteExpired(["claims"]),
     ]);
     expect(forgotten.reduce((sum, count) => sum + count)).toBe(1_050);
   });

@@ -279,7 +279,7 @@ describe("an idempotency key", () => {
 
   it("starts a free call on a negative balance", async () => {
     const account = await one.account();
-    await one.pool.query("update account set available = -5 where id = $1", [account.slice(5)]);
+    await one.pool.query("update account set available = -5, seq = 1 where id = $1", [account.slice(5)]);
     try {
       expect(await one.authorize(account)).toEqual({ kind: "insufficient", balance: -5n });
       for (const idempotencyKey of ["free", undefined]) {
@@ -288,7 +288,7 @@ describe("an idempotency key", () => {
         });
       }
     } finally {
-      await one.pool.query("update account set available = 0 where id = $1", [account.slice(5)]);
+      await one.pool.query("update account set available = 0, seq = 0 where id = $1", [account.slice(5)]);
     }
   });
 

@@ -42,6 +42,14 @@ describe("a payment", () => {
     });
   });
 
+  it("is credited and starts no call when it is less than the price", async () => {
+    const account = await one.account();
+    const deposit = depositOf({ amount: PRICE - 1n });
+    const started = await one.authorize(account, { payment: paymentOf(deposit) });
+    expect(started).toEqual({ kind: "insufficient", balance: PRICE - 1n });
+    expect(await one.balance(account)).toBe(PRICE - 1n);
+  });
+
   it("replays its call under any key, and then binds that key", async () => {
     const account = await one.account(5n * PRICE);
     const deposit = depositOf();

@@ -77,7 +77,7 @@ export class ReferenceLedger {
     if (payment?.transfer && !credited) this.#deposit(call, payment, known?.kind !== "quote_paid");
     if (known?.kind === "quote_paid") return known;
     if (this.#exceedsLimit(call)) return { kind: "capped" };
-    if (this.balance(call.accountId) < call.price) {
+    if (call.price > 0n && this.balance(call.accountId) < call.price) {
       if (payment && !credited) this.#claim(call, "retryable");
       return { kind: "insufficient" };
     }

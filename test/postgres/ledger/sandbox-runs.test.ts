@@ -268,9 +268,9 @@ describe("executions that ended two days ago", () => {
         [uuidOf("acct", accountId), hours],
       );
     await age(47);
-    expect(await one.instance.sweeper.deleteExpiredExecutions()).toBe(0);
+    expect(await one.instance.sweeper.retention.deleteExpired(["executions"])).toBe(0);
     await age(49);
-    expect(await one.instance.sweeper.deleteExpiredExecutions()).toBe(1);
+    expect(await one.instance.sweeper.retention.deleteExpired(["executions"])).toBe(1);
     expect(await one.runs.find(accountId, over.start.runId)).toBeUndefined();
     expect(await one.runs.find(accountId, active.start.runId)).toMatchObject({ status: "running" });
   });

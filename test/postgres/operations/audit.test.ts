@@ -3,8 +3,8 @@ import { base58 } from "@scure/base";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Pool } from "pg";
 import {
-  auditAndSeal,
   auditSince,
+  sealingAudit,
   sinceSealText,
   wholeText,
 } from "../../../src/postgres/operations/audit.ts";
@@ -28,19 +28,24 @@ import {
 import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
 
 /** For each check, a violation that only a superuser can create. */
-const PLANTS: Record<string, string> = {
-  balances: "update account set available = available + 1 where id = (select id from account limit 1)",
-  entry_amounts: `insert into transfer (debit, credit, amount, kind, ref)
+const PLANTS: Record<string, string | string[]> = {
+  balances:
+    "update account set available = available + 1, seq = seq + 1 where id = (select id from account limit 1)",
+  balance_steps: "update run set balance = balance + 1 where seq is not null",
+  entries: [
+    `insert into transfer (debit, credit, amount, kind, ref)
     select id, id, 5, 'refund', '\\x01' from account limit 1`,
-  entry_accounts: `insert into transfer (debit, credit, amount, kind, ref)
+    `insert into transfer (debit, credit, amount, kind, ref)
     select id, '${randomUUID()}', 5, 'refund', '\\x02' from account limit 1`,
+  ],
   transfers_once: `insert into transfer (debit, credit, amount, kind, ref)
     select debit, credit, amount, kind, ref from transfer limit 1`,
-  payments_credited:
+  payments_credited: [
     "delete from transfer where kind = 'deposit' " +
-    "and ref = (select payment_ref(network, reference) from payment limit 1)",
-  deposits_paid: "delete from payment where reference = (select reference from payment limit 1)",
-  references_once: "insert into payment select * from payment limit 1",
+      "and ref = (select payment_ref(network, reference) from payment limit 1)",
+    "delete from payment where reference = (select reference from payment limit 1)",
+    "insert into payment select * from payment limit 1",
+  ],
   quotes_once: `insert into payment (network, reference, account_id, quote_id, amount, settled, fingerprint,
       claim_key, payer,
       slot, block_time, finalized, paid_by)
@@ -55,27 +60,44 @@ const PLANTS: Record<string, string> = {
     select ledger_id(), '${randomUUID()}', account_id, tool, quote_id, step_id,
       network, reference, quoted,
     debited, paid_by from receipt where reference is not null limit 1`,
-  charges_held: "update receipt set quoted = quoted + 1, debited = debited + 1",
-  runs_receipted: "update run set status = 'completed' where status = 'failed'",
-  keys_done: "update run set status = 'failed' where status = 'completed'",
-  keys_running: "update run set status = 'failed' where status = 'active'",
+  runs_receipted: [
+    "update run set status = 'completed' where status = 'failed'",
+    "update receipt set quoted = quoted + 1, debited = debited + 1",
+  ],
+  keys: [
+    "update run set status = 'failed' where status = 'completed'",
+    "update run set status = 'failed' where status = 'active'",
+  ],
   revenue: "update transfer set ref = '\\x03' where kind = 'refund'",
   revenue_counted: "update revenue_mark set amount = amount + 1",
   treasury: "update transfer set amount = amount + 1 where kind = 'deposit'",
-  watches: "update treasury_watch set expected = expected + 1",
-  openings: "update treasury_watch set opening_amount = opening_amount + 1, expected = expected + 1",
-  movements_credited: `insert into treasury_movement
+  watches: [
+    "update treasury_watch set expected = expected + 1",
+    "update treasury_watch set opening_amount = opening_amount + 1, expected = expected + 1",
+  ],
+  movements_credited: [
+    `insert into treasury_movement
       select token_account, '\\x${randomBytes(64).toString("hex")}', slot,
     block_time, 5 from treasury_movement limit 1`,
-  payments_moved: `delete from treasury_movement where tx_signature = (select reference from payment
+    `delete from treasury_movement where tx_signature = (select reference from payment
       where finalized and slot < 2 limit 1)`,
+  ],
   deposits_owned: "delete from deposit",
   movements_withdrawn: "delete from treasury_movement where change < 0",
   suspense: "update payment set amount = amount + 1 where quote_id is null and assigned_to is null",
   assignments: "update payment set assigned_to = account_id where assigned_to is not null",
-  reversals: "update payment set reversed = false where reversed",
-  reversed_open: "update payment set finalized = true where reversed",
-  refunds: "update transfer set amount = amount + 1 where kind = 'refund'",
+  reversals: [
+    "update payment set reversed = false where reversed",
+    "update payment set finalized = true where reversed",
+  ],
+  refunds: [
+    "update transfer set amount = amount + 1 where kind = 'refund'",
+    "delete from operator_action where action = 'receipt.refund'",
+  ],
+  operator_acts: [
+    "delete from operator_action where action = 'account.adjust'",
+    "delete from operator_action where action = 'suspense.assign'",
+  ],
   relays_once: `insert into relay select sha256('\\x01'), quote_id, account_id, key_id, sha512('\\x01'),
       signed_transaction, 0,
     last_valid_block_height, state, reason, claimed_at, moved_at from relay`,
@@ -83,7 +105,7 @@ const PLANTS: Record<string, string> = {
   relay_budget: "update relay_budget set lamports = lamports - 1",
   key_budgets: "update budget set month_spent = month_spent + 1",
   runs_keyed: "update run set group_id = key_id where paid_by <> 'balance'",
-  seals: "update audit_seal set entries = entries + 1",
+  seals: "update audit_seal set hash = sha256('')",
   sealed_sums: "update audit_sum set amount = amount + 1",
   archived_uses: "update archive_use set charged = charged + 1",
   clearings: "update account_move set amount = amount + 1",
@@ -142,6 +164,8 @@ beforeAll(async () => {
     reason: "his",
   });
   await one.refunds.refund({ receiptId: receiptIds[0]!, reason: "wrong" });
+  // Its balance is an adjustment.
+  await one.account(PRICE);
 });
 
 /** Dates all entries back, so that a seal covers them. */
@@ -150,7 +174,7 @@ async function sealAll(pool: Pool): Promise<void> {
     alter table transfer disable trigger append_only;
     update transfer set id = ledger_id(now() - interval '2 hours'), created_at = now() - interval '2 hours';
     alter table transfer enable trigger append_only`);
-  await auditAndSeal({ url: database.url, readUrl: database.url }, {});
+  await sealingAudit(database.url, database)();
 }
 
 /** A pending deposit. */
@@ -214,6 +238,9 @@ describe("append-only tables", () => {
       "alter table receipt_default disable trigger append_only",
       "drop trigger append_only on treasury_movement",
       "drop trigger append_only on operator_action",
+      "drop trigger append_only on config_version",
+      "drop trigger append_only on audit_seal",
+      "drop trigger append_only on audit_part",
       `drop trigger append_only on transfer; create trigger append_only before delete
         on transfer for each statement execute function refuse_change()`,
     ]) {
@@ -229,16 +256,70 @@ describe("append-only tables", () => {
   });
 });
 
+it("reports a trigger of append-only tables that refuses nothing", async () => {
+  const { sql = "" } = CHECKS.find(({ name }) => name === "append_only") ?? {};
+  await inTransaction(one.pool, async (client) => {
+    await client.query(`create or replace function refuse_change() returns trigger language plpgsql as
+      'begin return null; end'`);
+    const { rows } = await client.query<{ wrong: boolean }>(sql);
+    expect(new Set(rows.map(({ wrong }) => wrong))).toEqual(new Set([true]));
+  });
+});
+
+/** A charged call that the balance paid, between others. */
+const PICK = `create temporary table picked on commit drop as select run.* from run
+  join receipt on receipt.run_id = run.id where run.paid_by = 'balance'
+  order by run.seq desc offset 1 limit 1;`;
+
+it.each([
+  [
+    "call that was deleted from all tables, with what it cost returned",
+    `${PICK} delete from receipt where run_id = (select id from picked);
+     delete from run where id = (select id from picked);
+     delete from idempotency where run_id = (select id from picked);
+     update account set available = available + price, seq = account.seq - 1 from picked
+     where account.id = picked.account_id`,
+  ],
+  [
+    "charge that was turned into a failure",
+    `${PICK} delete from receipt where run_id = (select id from picked);
+     update run set status = 'failed', error_code = 'INTERNAL' where id = (select id from picked);
+     update account set available = available + price, seq = account.seq + 1 from picked
+     where account.id = picked.account_id`,
+  ],
+  [
+    "forged adjustment",
+    `insert into transfer (debit, credit, amount, kind, ref)
+     select '00000000-0000-0000-0000-000000000004', id, 5, 'adjustment', '\\x05'
+     from account order by seq desc limit 1;
+     update account set available = available + 5, seq = seq + 1 where id = (
+       select credit from transfer where ref = '\\x05')`,
+  ],
+])("an audit of what is not sealed finds a %s", async (_, sql) => {
+  await inTransaction(one.pool, async (client) => {
+    await client.query(UNGUARD);
+    await client.query(sql);
+    const seal = await lastSeal(client);
+    const text = sinceSealText(CHECKS.filter(({ name }) => name === "balance_steps"));
+    const { rows } = await client.query<{ violations: bigint }>(text, [seal?.upTo, seal?.firstRun]);
+    expect(rows[0]?.violations).toBeGreaterThan(0n);
+  });
+});
+
 describe.each([{ whole: true }, { whole: false }])("the audit %o finds a planted violation of", (scope) => {
-  for (const check of CHECKS.filter(({ wholeOnly }) => scope.whole || !wholeOnly)) {
-    it(check.name, async () => {
+  const checks = CHECKS.filter(({ wholeOnly }) => scope.whole || !wholeOnly);
+  const plants = checks.flatMap((check) =>
+    [PLANTS[check.name] ?? []].flat().map((plant, at) => [`${check.name} ${at + 1}`, check, plant] as const),
+  );
+  for (const [title, check, plant] of plants) {
+    it(title, async () => {
       await inTransaction(one.pool, async (client) => {
         // Constraints are dropped, so that the check is tested alone.
         await client.query(UNGUARD);
-        await client.query(PLANTS[check.name] ?? "");
+        await client.query(plant);
         const seal = await lastSeal(client);
         const [text, values] = scope.whole
-          ? [wholeText(check), []]
+          ? [wholeText(check), [1, null]]
           : [sinceSealText([check]), [seal?.upTo, seal?.firstRun]];
         const { rows } = await client.query<{ violations: bigint }>(text, values);
         expect(rows[0]?.violations).toBeGreaterThan(0n);
@@ -252,7 +333,9 @@ const UNGUARD = `
   alter table transfer disable trigger all;
   alter table receipt disable trigger all;
   alter table treasury_movement disable trigger all;
+  alter table operator_action disable trigger all;
   alter table audit_seal disable trigger all;
+  alter table audit_part disable trigger all;
   alter table transfer drop constraint transfer_sides_check, drop constraint transfer_kind_ref_unique;
   alter table receipt drop constraint receipt_pkey;
   alter table payment drop constraint payment_pkey, drop constraint payment_reversed_check;

@@ -8,7 +8,7 @@ let proxy: CuttingProxy;
 let health: PostgresHealth;
 beforeEach(async () => {
   proxy = await openCuttingProxy(database.url);
-  health = new PostgresHealth(proxy.url);
+  health = new PostgresHealth(proxy.url, { aheadMs: 0 });
 });
 afterEach(async () => {
   await proxy.close();
@@ -55,7 +55,9 @@ describe("database health", () => {
   });
 
   it("is unhealthy while the database accepts no writes, as a standby does", async () => {
-    const standby = new PostgresHealth(`${database.url}?options=-c%20default_transaction_read_only%3Don`);
+    const standby = new PostgresHealth(`${database.url}?options=-c%20default_transaction_read_only%3Don`, {
+      aheadMs: 0,
+    });
     try {
       expect(await standby.state(new AbortController().signal)).toBe("read-only");
       expect(await standby.check(new AbortController().signal)).toBe(false);

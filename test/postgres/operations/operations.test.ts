@@ -9,7 +9,6 @@ import {
 } from "../../../src/postgres/operations/operations.ts";
 import { ACTIONS, PostgresOperatorActions } from "../../../src/postgres/operations/operator-actions.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
-import { PostgresRefunds } from "../../../src/postgres/treasury/suspense.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
 import { BEFORE_ALL_ENTRIES } from "../../../src/postgres/database/entry-ids.ts";
 import { datingOfEntries } from "../dated-entries.ts";
@@ -48,7 +47,7 @@ describe("operator figures", () => {
     const receipts = [await buy(accountId), await buy(accountId), await buy(accountId)];
     const running = await one.start(accountId);
     expect(await operations.figures()).toEqual({ activeRuns: 1, liabilities: 7n * PRICE });
-    await new PostgresRefunds(pool).refund({ receiptId: receipts[0] ?? "", reason: "bad" });
+    await one.refunds.refund({ receiptId: receipts[0] ?? "", reason: "bad" });
     expect(await operations.revenue()).toBe(2n * PRICE);
     expect(await operations.figures()).toEqual({ activeRuns: 1, liabilities: 8n * PRICE });
     await one.ledger.release(failed(running));

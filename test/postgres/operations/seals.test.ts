@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { auditAndSeal, auditSince } from "../../../src/postgres/operations/audit.ts";
+import { auditSince, sealingAudit } from "../../../src/postgres/operations/audit.ts";
 import { addSeal, settledTime } from "../../../src/postgres/operations/seals.ts";
 import { idFromUuid } from "../../../src/postgres/database/row-mapping.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { chargeOf, completed, depositOf, paymentOf, PRICE, openInstance, type Instance } from "../fixture.ts";
+import { ageEntries, tamperWith } from "./sealed-ledger.ts";
 import { movementOf, watchedAccount } from "../treasury/treasury-fixture.ts";
 
 let database: TestDatabase;
@@ -24,7 +25,7 @@ afterEach(async () => {
 async function seal(minutes?: number): Promise<boolean> {
   if (minutes === undefined) {
     const before = await seals();
-    await auditAndSeal({ url: database.url, readUrl: database.url }, {});
+    await sealingAudit(database.url, database)();
     return (await seals()) > before;
   }
   const { content } = await auditSince(instance.pool, { upTo: await timeBefore(minutes) });
@@ -57,24 +58,8 @@ async function firstReceipt(): Promise<string> {
   return idFromUuid("rcpt", (await instance.pool.query<{ id: string }>(text)).rows[0]!.id);
 }
 
-/** Dates what happened in the last quarter of an hour back. */
-async function age(minutes: number): Promise<void> {
-  const back = `interval '${minutes} minutes'`;
-  const lately = "> now() - interval '15 minutes'";
-  await tamper(`
-    update transfer set id = ledger_id(created_at - ${back}), created_at = created_at - ${back}
-    where created_at ${lately};
-    update receipt set id = ledger_id(created_at - ${back}), created_at = created_at - ${back}
-    where created_at ${lately};
-    update treasury_movement set created_at = created_at - ${back} where created_at ${lately};
-    update run set started_at = started_at - ${back}, ended_at = ended_at - ${back}
-    where started_at ${lately}`);
-}
-
-/** Changes rows as only the tables' owner can. */
-async function tamper(sql: string): Promise<void> {
-  await instance.pool.query(`begin; set local session_replication_role = replica; ${sql}; commit`);
-}
+const age = (minutes: number) => ageEntries(instance.pool, minutes);
+const tamper = (sql: string) => tamperWith(instance.pool, sql);
 
 describe("seals", () => {
   it("cover what is settled, and let later audits start after them", async () => {
@@ -86,14 +71,13 @@ describe("seals", () => {
     expect(await seal(30)).toBe(true);
     await pay();
     expect(await seal()).toBe(true);
-    const { rows } = await instance.pool.query("select entries, whole from audit_seal order by number");
-    expect(rows).toEqual([
-      { entries: 2n, whole: true },
-      { entries: 1n, whole: false },
-      { entries: 0n, whole: false },
+    const { rows } = await instance.pool.query("select number, name, entries from audit_part order by 1, 2");
+    expect(rows.map(({ number, name, entries }) => `${number} ${name} ${entries}`)).toEqual([
+      ...["1 accounts 1", "1 operator actions 1", expect.stringMatching(/^1 receipts of .* 1$/)],
+      ...["1 transfers 1", "2 answers 1", expect.stringMatching(/^2 receipts of .* 1$/)],
     ]);
     const { findings } = await auditSince(instance.pool, {});
-    expect(findings.find(({ name }) => name === "entry_amounts")?.checked).toBe(1n);
+    expect(findings.find(({ name }) => name === "entries")?.checked).toBe(1n);
     expect([await violated(true), await violated(false)]).toEqual([[], []]);
   });
 
@@ -126,9 +110,9 @@ describe("seals", () => {
   it("are not stored after a violation", async () => {
     await pay();
     await age(120);
-    await tamper("update account set available = available + 1");
+    await tamper("update account set available = available + 1, seq = seq + 1");
     expect([await seal(90), await seal()]).toEqual([false, false]);
-    expect(await violated(false)).toEqual(["balances"]);
+    expect(await violated(false)).toEqual(["balances", "balance_steps"]);
   });
 
   it("are stored once by two audits at the same time", async () => {
@@ -154,7 +138,7 @@ describe("seals", () => {
     // The same after the seal: it is found, not lost.
     await pay();
     await age(120);
-    expect(await violated(false)).toEqual(["balances"]);
+    expect(await violated(false)).toEqual(["balances", "seals"]);
     expect(await violated(true)).toContain("seals");
   });
 
@@ -172,24 +156,37 @@ describe("seals", () => {
 describe("after a seal", () => {
   beforeEach(async () => {
     await pay();
+    await instance.ledger.credit(account, depositOf());
+    await tamper(`
+      insert into operator_action (id, actor, action, target, details)
+      values (gen_random_uuid(), 'ann', 'accounts.adjust', 'acct_1', '{"micro_usd":1}');
+      insert into config_version (version, document, checksum, source, actor)
+      values (1, 'tools:', sha256(''), 'apply', 'ann')`);
     await age(120);
     expect(await seal(90)).toBe(true);
   });
 
-  it("an audit of all history finds a sealed receipt that was changed by one micro-USD", async () => {
+  it("an audit finds a sealed receipt that was changed by one micro-USD", async () => {
     await tamper("update receipt set debited = debited - 1");
-    expect(await violated(false)).toEqual([]);
+    expect(await violated(false)).toEqual(["seals"]);
     expect(await violated(true)).toEqual(expect.arrayContaining(["balances", "seals", "sealed_sums"]));
   });
 
-  it("an audit of all history finds a sealed receipt that was changed together with all sums", async () => {
-    await tamper(`update receipt set debited = debited - 1; update account set available = available + 1;
+  it("only an audit of all history compares seals that are older than a day", async () => {
+    await tamper("update audit_seal set up_to = up_to - interval '1 day'; update receipt set tool = 'other'");
+    expect(await violated(false)).not.toContain("seals");
+    expect(await violated(true)).toContain("seals");
+  });
+
+  it("an audit finds a sealed receipt that was changed together with all sums", async () => {
+    await tamper(`update receipt set debited = debited - 1; update account set available = available + 1,
+        seq = seq + 1;
       update revenue_mark set amount = amount - 1;
       update audit_sum set amount = amount + case when holder = uuid_send((select id from account)) then 1
         else -1 end where holder in (uuid_send((select id from account)),
           uuid_send('00000000-0000-0000-0000-000000000002'))`);
-    expect(await violated(false)).toEqual([]);
-    expect(await violated(true)).toEqual(["seals"]);
+    expect(await violated(false)).toEqual(["seals"]);
+    expect(await violated(true)).toEqual(["balance_steps", "seals"]);
   });
 
   it("an audit of all history finds a sealed receipt that was deleted", async () => {
@@ -197,17 +194,28 @@ describe("after a seal", () => {
     expect(await violated(true)).toEqual(expect.arrayContaining(["seals", "runs_receipted"]));
   });
 
-  it("an audit of all history finds a seal that was changed or deleted", async () => {
-    await tamper("update audit_seal set hash = sha256('')");
-    expect(await violated(true)).toEqual(["seals"]);
-    await tamper("delete from audit_seal");
-    expect(await violated(true)).toEqual(["sealed_sums"]);
+  it.each([
+    ["a seal that was changed", "update audit_seal set hash = sha256('')", ["seals"]],
+    ["a part that was changed", "update audit_part set hash = sha256('')", ["seals"]],
+    ["a part that was deleted", "delete from audit_part where name = 'transfers'", ["seals"]],
+    ["a seal that was deleted", "delete from audit_seal", ["seals", "sealed_sums"]],
+    [
+      "a seal that was deleted with its parts",
+      "delete from audit_seal; delete from audit_part",
+      ["sealed_sums"],
+    ],
+    ["a sealed payment's payer", "update payment set payer = 'other'", ["seals"]],
+    ["a sealed operator's act", "update operator_action set details = '{}'", ["seals"]],
+    ["a sealed configuration", "update config_version set document = 'tools: []'", ["seals"]],
+  ])("an audit of all history finds %s", async (_, sql, found) => {
+    await tamper(sql);
+    expect(await violated(true)).toEqual(found);
   });
 
   it.each([
     ["a later receipt changed by one micro-USD", "update receipt set debited = debited - 1 where LATER"],
     ["a later receipt that was deleted", "delete from receipt where LATER"],
-    ["a balance that was changed", "update account set available = available + 1"],
+    ["a balance that was changed", "update account set available = available + 1, seq = seq + 1"],
     ["a sum that was changed", "update audit_sum set amount = amount + 1"],
     ["a sum that was deleted", "delete from audit_sum"],
   ])("an audit of what changed finds %s", async (_, sql) => {

@@ -413,7 +413,7 @@ describe("unfinished relay claims", () => {
     ];
     for (const claim of [ended, open]) await age(claim, "31 days");
     await age(recent, "29 days");
-    expect(await serving.sweeper.deleteExpiredRelays()).toBe(1);
+    expect(await serving.sweeper.retention.deleteExpired(["relays"])).toBe(1);
     expect(await Promise.all([ended, recent, open].map(stateOf))).toEqual([
       undefined,
       "confirmed",

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { PostgresReceipts } from "../../../src/postgres/ledger/history.ts";
+import { adjustBalance } from "../../support/operator-acts.ts";
 import { signatureFrom } from "../../../src/postgres/database/row-mapping.ts";
 import { SYSTEM_ACCOUNTS } from "../../../src/postgres/database/system-accounts.ts";
 import {
@@ -247,8 +248,7 @@ describe("reversals", () => {
       kinds.add(started.kind);
       if (started.kind !== "started") continue;
       await one.ledger.capture(completed(call));
-      const ref = signatureFrom(deposit.reference).subarray(0, 32);
-      await one.pool.query("select ledger_adjust($1, $2, $3, 'made good')", [account.slice(5), PRICE, ref]);
+      await adjustBalance(one.pool, account.slice(5), { change: PRICE, key: deposit.reference });
     }
     expect(kinds.size).toBe(2);
   });

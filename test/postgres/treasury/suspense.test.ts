@@ -20,23 +20,7 @@ async function suspend(change: Parameters<typeof movementOf>[0] = {}): Promise<s
   return movement.txSignature;
 }
 
-const page = { limit: 3, cursor: undefined, status: undefined };
-
 describe("a transfer in suspense", () => {
-  it("shows the data an operator needs to find its owner", async () => {
-    const txSignature = await suspend({ memos: "invoice 7", payer: "payer" });
-    expect((await one.suspense.list(page)).items[0]).toEqual({
-      txSignature,
-      amount: PRICE,
-      memos: "invoice 7",
-      payer: "payer",
-      blockTime: new Date("2026-01-01T00:00:00Z"),
-      status: "open",
-      assignedTo: undefined,
-      reason: undefined,
-    });
-  });
-
   it("is assigned to an account once: a repeat changes nothing, another owner is rejected", async () => {
     const account = await one.account();
     const other = await one.account();
@@ -57,16 +41,6 @@ describe("a transfer in suspense", () => {
     expect(await one.balance(account)).toBe(PRICE);
     expect(await one.balance(other)).toBe(0n);
     expect((await one.treasury.suspended()).count).toBe(count - 1);
-  });
-
-  it("can be assigned to the operator", async () => {
-    const txSignature = await suspend();
-    const given = { txSignature, to: "operator", reason: "our own transfer" } as const;
-    for (const treasurer of [one, two])
-      expect(await treasurer.suspense.assign(given)).toMatchObject({
-        status: "assigned",
-        assignedTo: "operator",
-      });
   });
 
   it("is not assigned to an unknown account, nor an unknown transfer to anyone", async () => {
@@ -165,15 +139,10 @@ describe("the suspense list", () => {
     expect(await all("open")).toHaveLength(count);
   });
 
-  it("rejects a cursor of another list", async () => {
-    const { nextCursor = "" } = await one.suspense.list({ ...page, limit: 1 });
-    expect(await one.suspense.list({ ...page, cursor: nextCursor })).toMatchObject({ items: [{}, {}, {}] });
-    const runs = Buffer.from(`runs:${"0".repeat(32)}`).toString("base64url");
-    const short = Buffer.from(`suspense:${"0".repeat(32)}`).toString("base64url");
-    for (const cursor of ["", "x", `${nextCursor}=`, nextCursor.toLowerCase(), runs, short]) {
-      await expect(one.suspense.list({ ...page, cursor }), cursor).rejects.toMatchObject({
-        code: "INVALID_REQUEST",
-      });
+  it("takes no cursor of another list", async () => {
+    for (const cursor of ["runs", "suspense"].map((list) => `${list}:${"0".repeat(32)}`)) {
+      const page = { limit: 1, status: undefined, cursor: Buffer.from(cursor).toString("base64url") };
+      await expect(one.suspense.list(page), cursor).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     }
   });
 });

@@ -145,6 +145,19 @@ describe("treasury leadership", () => {
     await two.treasury.releaseLeadership();
   });
 
+  it("stays no longer than a lease with a dead leader when the database's clock steps back", async () => {
+    const [dead, other] = [one, two];
+    await expireLead();
+    expect(await dead.treasury.acquireLeadership(60_000)).toBe(true);
+    await one.pool.query("update leadership set until = until + interval '10 minutes'");
+    expect(await other.treasury.acquireLeadership(60_000)).toBe(false);
+    const { rows } = await one.pool.query(
+      "select until <= now() + interval '1 minute' as bound from leadership",
+    );
+    expect(rows).toEqual([{ bound: true }]);
+    await dead.treasury.releaseLeadership();
+  });
+
   it("goes to the first that asks after expiry, also the previous leader", async () => {
     expect(await one.treasury.acquireLeadership(1)).toBe(true);
     await expireLead();

@@ -181,28 +181,18 @@ it("holds two places for an account, also after it deleted the endpoints that ho
   });
 });
 
-it("ends a claim that can no longer make an attempt within 30 s", async () => {
+it.each([
+  ["that can no longer make an attempt within 30 s", 1_900, 20, 8],
+  ["after an answer that took longer than 2 s", 2_001, 3, 1],
+])("ends a claim %s", async (_when, answerMs, events, attempts) => {
   let now = Date.now();
   quick.answer = (response) => {
-    now += 1_900;
+    now += answerMs;
     response.writeHead(204).end();
   };
   const endpoint = await endpointAt(quick.url);
-  for (let n = 0; n < 20; n++) await endpoint.add();
+  for (let n = 0; n < events; n++) await endpoint.add();
   await deliver(delivererOf(undefined, { now: () => now }));
-  expect(quick.received).toHaveLength(8);
-  expect(await endpoint.state()).toMatchObject({ pending: 12, failures: 0 });
-});
-
-it("ends a claim after an answer that took longer than 2 s", async () => {
-  let now = Date.now();
-  quick.answer = (response) => {
-    now += 2_001;
-    response.writeHead(204).end();
-  };
-  const endpoint = await endpointAt(quick.url);
-  for (let n = 0; n < 3; n++) await endpoint.add();
-  await deliver(delivererOf(undefined, { now: () => now }));
-  expect(quick.received).toHaveLength(1);
-  expect(await endpoint.state()).toMatchObject({ pending: 2, failures: 0 });
+  expect(quick.received).toHaveLength(attempts);
+  expect(await endpoint.state()).toMatchObject({ pending: events - attempts, failures: 0 });
 });

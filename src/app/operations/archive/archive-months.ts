@@ -61,7 +61,7 @@ export class ArchiveMonths {
       try {
         const obstacles = await store.obstacles(month);
         if (obstacles.length > 0) throw invalidField(month, obstacles.join("; "));
-        await store.requireUnchanged(month);
+        await store.requireUnchanged();
         const published = (await archive.published(month)) ?? (await this.#write(month));
         await store.drop(await verifyAgainstTables(archive, store, published));
       } catch (error) {
@@ -73,12 +73,14 @@ export class ArchiveMonths {
 
   /**
    * Brings an archived month back into the tables. Its files stay.
-   * @throws ToolgateError NOT_FOUND when it is not archived; UNAVAILABLE when the archive fails
+   * @throws ToolgateError NOT_FOUND when it is not archived; INVALID_REQUEST when sealed entries changed;
+   * UNAVAILABLE when the archive fails
    */
   async restore(month: Month): Promise<void> {
     const { archive, store } = this.#options;
     await store.exclusively(async () => {
       const archived = await this.#archived(month);
+      await store.requireUnchanged();
       await store.prepare(month);
       for (const table of ARCHIVED_TABLES) {
         const columns = await archive.columns(archived, table);
@@ -86,8 +88,8 @@ export class ArchiveMonths {
       }
       await verifyAgainstTables(archive, store, archived);
       await verifyArchived(archive, store, archived);
+      await store.requireSealed(month);
       await store.attach(month);
-      await store.sealRest();
     });
   }
 

@@ -96,10 +96,10 @@ export interface MonthStore {
   freeze(month: Month): Promise<void>;
   thaw(month: Month): Promise<void>;
   /**
-   * Compares the entries up to the end of the month with their seals.
-   * @throws ToolgateError INVALID_REQUEST when they have changed
+   * Compares all that is sealed and not archived with its seals.
+   * @throws ToolgateError INVALID_REQUEST when it has changed
    */
-  requireUnchanged(month: Month): Promise<void>;
+  requireUnchanged(): Promise<void>;
   table(month: Month, table: ArchivedTable): Promise<TableSource>;
   /** By account, a UUID. */
   totals(month: Month): Promise<ReadonlyMap<string, Totals>>;
@@ -115,8 +115,11 @@ export interface MonthStore {
     columns: readonly Column[],
     rows: readonly ArchivedRow[],
   ): Promise<void>;
+  /**
+   * Compares the receipts of the filled tables with the seals.
+   * @throws ToolgateError INVALID_REQUEST when they are not those that were sealed
+   */
+  requireSealed(month: Month): Promise<void>;
   /** Takes the filled tables in, and stores that the month is no longer archived. */
   attach(month: Month): Promise<void>;
-  /** Stores the hash of what is not archived, which the full audit compares. */
-  sealRest(): Promise<void>;
 }

@@ -35,8 +35,12 @@ export const AccountEntity = defineEntity({
     requestHours: p.integer().default(168),
     frozen: p.boolean().default(false),
     movedTo: p.integer().nullable(),
+    seq: p.bigint().defaultRaw("0"),
   },
-  indexes: [sqlIndex("account_wallet_pattern_index", "on account (wallet text_pattern_ops)")],
+  indexes: [
+    sqlIndex("account_wallet_pattern_index", "on account (wallet text_pattern_ops)"),
+    sqlIndex("account_created_index", "on account using brin (created_at)"),
+  ],
 });
 
 /** A move of an account to another cell, or from one. */

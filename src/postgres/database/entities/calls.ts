@@ -52,6 +52,10 @@ export const RunEntity = defineEntity({
     groupId: p.uuid().nullable(),
     configVersion: p.integer().default(0),
     requestId: p.text().nullable(),
+    seq: p.bigint().nullable(),
+    balance: p.bigint().nullable(),
+    returnSeq: p.bigint().nullable(),
+    returnBalance: p.bigint().nullable(),
   },
   indexes: [
     { properties: ["accountId", "id"] },

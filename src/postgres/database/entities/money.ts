@@ -15,6 +15,8 @@ export const TransferEntity = defineEntity({
     ref: p.blob(),
     note: p.text().nullable(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
+    seq: p.bigint().nullable(),
+    balance: p.bigint().nullable(),
   },
   uniques: [{ properties: ["kind", "ref"] }],
   indexes: [
@@ -56,6 +58,7 @@ export const PaymentEntity = defineEntity({
     assignedTo: p.uuid().nullable(),
   },
   indexes: [
+    sqlIndex("payment_created_index", "on payment using brin (created_at)"),
     sqlIndex(
       "payment_unfinalized_index",
       "on payment (network, looked_at) where not finalized and not reversed",

@@ -42,10 +42,19 @@ export const AuditSealEntity = defineEntity({
     number: p.integer().primary().autoincrement(false),
     upTo: p.datetime().length(6).unique(),
     firstRun: p.uuid().nullable(),
-    entries: p.bigint(),
     hash: p.blob(),
-    whole: p.boolean(),
     createdAt: p.datetime().length(6).defaultRaw("now()"),
+  },
+});
+
+/** When each check last read all history. */
+export const AuditProgressEntity = defineEntity({
+  name: "AuditProgress",
+  properties: {
+    name: p.text().primary(),
+    at: p.datetime().length(6),
+    seal: p.integer(),
+    violations: p.bigint(),
   },
 });
 
@@ -59,11 +68,12 @@ export const AuditSumEntity = defineEntity({
   },
 });
 
-/** The entries before a seal that are not archived. At most one row. */
-export const AuditRestEntity = defineEntity({
-  name: "AuditRest",
+/** What a seal covers, by kind; append-only. */
+export const AuditPartEntity = defineEntity({
+  name: "AuditPart",
   properties: {
     number: p.integer().primary().autoincrement(false),
+    name: p.text().primary(),
     entries: p.bigint(),
     hash: p.blob(),
   },
@@ -130,6 +140,7 @@ export const OperatorActionEntity = defineEntity({
       "operator_action_failed_index",
       "on operator_action (failed_action) where failed_action is not null",
     ),
+    sqlIndex("operator_action_at_index", "on operator_action using brin (at)"),
   ],
 });
 

@@ -1,4 +1,5 @@
--- A ledger in use: an account with a balance, calls that ended and calls under way, a payment, a refund.
+-- A ledger in use: an account with a balance, calls that ended and calls under way, a payment, a refund, and
+-- the operators' actions that each program records before a correction.
 insert into account (id, wallet, rate_per_minute, burst, available)
 values ('01900000-0000-7000-8000-000000000001', 'wallet', 60, 10, 80000);
 insert into budget (id, account_id, day_limit, day, month)
@@ -9,7 +10,13 @@ values ('01900000-0000-7000-8000-000000000002', '01900000-0000-7000-8000-0000000
   'sk-agent-abcd', 'old', '{}', '01900000-0000-7000-8000-000000000002');
 insert into transfer (debit, credit, amount, kind, ref, note)
 values ('00000000-0000-0000-0000-000000000004', '01900000-0000-7000-8000-000000000001', 100000, 'adjustment',
-  '\x01', 'test');
+  sha256('01900000000070008000000000000001:gift'), 'test');
+insert into operator_action (id, actor, action, target, details, once)
+values
+  ('01900000-0000-7000-8000-000000000061', 'cli:root', 'account.adjust',
+    'acct_01900000000070008000000000000001', '{}', '100000 gift'),
+  ('01900000-0000-7000-8000-000000000062', 'cli:root', 'receipt.refund',
+    'rcpt_01900000000070008000000000000021', '{}', '');
 
 -- Under way: one with a lease, one whose instance died.
 insert into run (id, account_id, tool, status, owner, lease_until, price, paid_by, started_at)

@@ -21,6 +21,7 @@ begin
   if not found then
     home := arriving;
     home.available := 0;
+    home.seq := 0;
     home.operator := false;
     home.frozen := false;
     home.moved_to := null;
@@ -47,12 +48,10 @@ begin
   insert into account_move (id, direction, account_id, other_cell, other_account, amount, rest)
   values (move, 'in', home.id, from_cell, arriving.id, amount, rest);
   if amount <> 0 then
-    insert into transfer (debit, credit, amount, kind, ref, note)
-    values (
+    perform ledger_transfer(
       case when amount > 0 then clearing else home.id end,
       case when amount > 0 then home.id else clearing end,
       abs(amount), 'clearing', uuid_send(move), 'from cell ' || from_cell);
-    update account a set available = a.available + amount where a.id = home.id;
   end if;
   if not rest then
     delete from api_key k where k.id in (

@@ -43,13 +43,12 @@ begin
     values (move, 'out', account, cell, moving.available, moving.moved_to is not null)
     returning * into departing;
     if moving.available <> 0 then
-      insert into transfer (debit, credit, amount, kind, ref, note)
-      values (
+      perform ledger_transfer(
         case when moving.available > 0 then account else clearing end,
         case when moving.available > 0 then clearing else account end,
         abs(moving.available), 'clearing', uuid_send(move), 'to cell ' || cell);
     end if;
-    update account a set available = 0, moved_to = cell where a.id = account;
+    update account a set moved_to = cell where a.id = account;
     delete from console_session s where s.account_id = account;
   end if;
   outcome := 'departed';

@@ -1,10 +1,8 @@
--- Seals the entries after the seal "previous" (0: none) and before "up_to", which an audit has found clean.
--- "entries" and "hash" are what the audit read: an entry that another transaction committed meanwhile is not
--- in them. Returns false if these differ, if another audit has sealed, or if a transaction that started
--- before "up_to" may still be open. "whole": the audit read all history.
-create or replace function audit_seal_add(
-  previous integer, up_to timestamptz, entries bigint, hash bytea, whole boolean
-)
+-- Seals what came after the seal "previous" (0: none) and before "up_to", which an audit has found clean.
+-- "parts" is what the audit read: an entry that another transaction committed meanwhile is not in it. Returns
+-- false if that differs, if another audit has sealed, or if a transaction that started before "up_to" may
+-- still be open.
+create or replace function audit_seal_add(previous integer, up_to timestamptz, parts audit_part[])
 returns boolean language plpgsql security definer set search_path = public, pg_temp
 set enable_seqscan = off as $$
 #variable_conflict use_variable
@@ -16,22 +14,23 @@ begin
     select * into strict last_seal from audit_seal seal where seal.number = previous;
   end if;
   if up_to <= last_seal.up_to or up_to > now() - interval '1 minute'
-    or row(entries, hash) is distinct from (select row(found.entries, found.hash)
-      from audit_hash(last_seal.up_to, up_to) found) then
+    or parts <> array(select part from audit_parts(previous + 1, last_seal.up_to, up_to) part
+      order by part.name collate "C") then
     return false;
   end if;
-  insert into audit_seal (number, up_to, first_run, entries, hash, whole)
+  insert into audit_seal (number, up_to, first_run, hash)
   values (
     previous + 1, up_to,
     (select id from run
       where id >= coalesce(last_seal.first_run, '00000000-0000-0000-0000-000000000000')
         and (run.status = 'active' or ended_at >= up_to)
       order by id limit 1),
-    entries, sha256(coalesce(last_seal.hash, ''::bytea) || hash), whole)
+    audit_chain(last_seal.hash, parts))
   on conflict do nothing;
   if not found then
     return false;
   end if;
+  insert into audit_part select * from unnest(parts);
   insert into audit_sum as known (kind, holder, amount)
   select * from audit_sums(last_seal.up_to, up_to)
   on conflict (kind, holder) do update set amount = known.amount + excluded.amount;

@@ -21,7 +21,7 @@ begin
       'budget_id', budget_id, 'group_name', name, 'reported', level = 2 or price > amount,
       'period', period, 'amount', amount::text, 'spent', spent::text, 'ends', ends)
     from budget_limit
-    where budget_id = any (array[key.budget_id, key.group_id]) and spent + price > amount
+    where budget_id = any (array[key.budget_id, key.group_id]) and spent > amount - price
     order by rank, name is not null limit 1);
 end
 $$;

@@ -26,9 +26,7 @@ begin
   if change > 0 and available > 9007199254740991 - change then
     return 'excessive';
   end if;
-  insert into transfer (debit, credit, amount, kind, ref, note)
-  values (source, target, abs(change), 'adjustment', key, note);
-  update account a set available = a.available + change where a.id = account;
+  perform ledger_transfer(source, target, abs(change), 'adjustment', key, note);
   return 'done';
 end
 $$;

@@ -28,6 +28,7 @@ declare
   adopted payment_key[] = '{}';
   groups uuid[];           -- what granted calls count in
   starts timestamptz[];    -- when they start, if not now
+  seqs bigint[];           -- the account's number after each call
 begin
   if ledger_start_proved(calls, instance, lease) then
     return query
@@ -55,16 +56,18 @@ begin
       credited := payments.credited;
       adopted := payments.adopted;
     end if;
-    select granted.kinds, granted.balances, granted.results, granted.groups, granted.starts
-    into kinds, balances, results, groups, starts
+    select granted.kinds, granted.balances, granted.results, granted.groups, granted.starts, granted.seqs
+    into kinds, balances, results, groups, starts, seqs
     from ledger_grant(calls, kinds, balances, results, deposited) granted;
     if prior.claimed then
       perform ledger_resolve_claims(calls, kinds, deposited || adopted);
     end if;
     if prior.proved then
-      perform ledger_record_payments(calls, kinds, prior.payment_claims, deposited, credited);
+      perform ledger_record_payments(
+        calls, kinds, prior.payment_claims, deposited, credited, balances, seqs);
     end if;
-    perform ledger_hold(calls, instance, lease, kinds, deposited, groups, starts);
+    perform ledger_hold(
+      calls, instance, lease, kinds, deposited, groups, starts, balances, seqs);
   end if;
 
   return query

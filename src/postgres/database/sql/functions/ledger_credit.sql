@@ -16,10 +16,7 @@ begin
   if not found then
     return false;
   end if;
-  insert into transfer (debit, credit, amount, kind, ref)
-  values (treasury, account, amount, 'deposit', payment_ref(network, reference));
-  update account a set available = a.available + amount where a.id = account;
-  if not found then
+  if ledger_transfer(treasury, account, amount, 'deposit', payment_ref(network, reference)) is null then
     raise exception 'a deposit names an account that does not exist';
   end if;
   perform event_deposit(account, network, reference);

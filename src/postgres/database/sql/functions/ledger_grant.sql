@@ -2,13 +2,15 @@
 -- the limits of the key and its group cover them. Their budgets count what is granted.
 create or replace function ledger_grant(
   calls ledger_call[], inout kinds text[], inout balances bigint[], inout results json[],
-  deposited payment_key[], out groups uuid[], out starts timestamptz[]
+  deposited payment_key[], out groups uuid[], out starts timestamptz[],
+  out seqs bigint[]
 )
 language plpgsql as $$
 #variable_conflict use_column
 declare
   current_account uuid;
   available bigint;
+  seq bigint;
   stopped boolean;
   counts boolean;          -- whether budgets may count the call
   refusal json;
@@ -29,10 +31,10 @@ begin
   end if;
 
   for item in
-    select call.*, account.available, account.limits_version
+    select call.*, account.available, account.seq, account.limits_version
     from unnest(calls) call
     cross join lateral (
-      select available, limits_version from account where id = call.account_id offset 0
+      select available, seq, limits_version from account where id = call.account_id offset 0
     ) account
     where kinds[call.n] in ('new', 'credited', 'quote_paid')
     order by call.account_id, call.n
@@ -40,11 +42,14 @@ begin
     if item.account_id is distinct from current_account then
       current_account := item.account_id;
       available := item.available;
+      seq := item.seq;
     end if;
     if item.payment = any (deposited) then
       available := available + item.deposit;
+      seq := seq + 1;
     end if;
     balances[item.n] := available;
+    seqs[item.n] := seq;
     counts := item.limits_version > 0 and item.price > 0 and (item.payment).reference is null;
     if counts then
       refusal := budget_refusal(item.key_id, item.tool, item.price);
@@ -58,7 +63,9 @@ begin
       if available >= item.price or item.price = 0 then
         kinds[item.n] := 'granted';
         available := available - item.price;
+        seq := seq + (item.price > 0)::integer;
         balances[item.n] := available;
+        seqs[item.n] := seq;
         if counts then
           select * into taken from budget_take(item.key_id, item.price);
           groups[item.n] := taken.group_id;

@@ -1,7 +1,8 @@
 -- A step of ledger_authorize: the payment of a granted claim points to it, so that all keys it came with
 -- identify one call; and what was deposited is transferred from the treasury.
 create or replace function ledger_record_payments(
-  calls ledger_call[], kinds text[], payment_claims text[], deposited payment_key[], credited payment_key[]
+  calls ledger_call[], kinds text[], payment_claims text[], deposited payment_key[], credited payment_key[],
+  balances bigint[], seqs bigint[]
 )
 returns void language plpgsql as $$
 declare
@@ -20,10 +21,14 @@ begin
     and payment_claims[call.n] <> call.claim_key
     and payment.network = claim.network and payment.reference = claim.reference;
 
-  insert into transfer (debit, credit, amount, kind, ref)
+  -- Before the hold of its call.
+  insert into transfer (debit, credit, amount, kind, ref, seq, balance)
   select treasury, call.account_id, call.deposit, 'deposit',
-    payment_ref((call.payment).network, (call.payment).reference)
-  from unnest(calls) call where call.payment = any (deposited);
+    payment_ref((call.payment).network, (call.payment).reference), seqs[call.n] - (held > 0)::integer,
+    balances[call.n] + held
+  from unnest(calls) call
+  cross join lateral (values (case kinds[call.n] when 'granted' then call.price else 0 end)) hold (held)
+  where call.payment = any (deposited);
 
   -- What pays its call at once is the call's affair.
   perform event_deposit(call.account_id, (call.payment).network, (call.payment).reference)

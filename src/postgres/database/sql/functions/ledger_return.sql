@@ -7,6 +7,9 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   accounts constant uuid[] = array(select account_id from run where id = any (runs));
   item record;
+  returned uuid[];
+  seqs bigint[];
+  balances bigint[];
 begin
   perform from account where id = any (accounts) order by id for update;
 
@@ -22,13 +25,27 @@ begin
     end loop;
   end if;
 
-  update account set available = available + rest.amount
+  select array_agg(id), array_agg(seq + place), array_agg(available + amount)
+  into returned, seqs, balances
   from (
-    select run.account_id, sum(run.price - coalesce(charged.debited, 0)) as amount
+    select run.id, account.seq, account.available, row_number() over earlier as place,
+      sum(run.price - coalesce(charged.debited, 0)) over earlier as amount
     from (select * from run where id = any (runs) offset 0) run
+    cross join lateral (select seq, available from account where id = run.account_id offset 0) account
     left join lateral (select debited from receipt where run_id = run.id offset 0) charged on true
-    group by run.account_id
-  ) rest
-  where account.id = any (accounts) and account.id = rest.account_id and rest.amount > 0;
+    where run.price > coalesce(charged.debited, 0)
+    window earlier as (partition by run.account_id order by run.id)
+  ) rest;
+  update run set return_seq = seqs[array_position(returned, id)],
+    return_balance = balances[array_position(returned, id)]
+  where id = any (returned);
+  -- Of an account, the last return has its balance.
+  update account set seq = last.return_seq, available = last.return_balance
+  from (
+    select distinct on (account_id) account_id, return_seq, return_balance
+    from (select account_id, return_seq, return_balance from run where id = any (returned) offset 0) run
+    order by account_id, return_seq desc
+  ) last
+  where account.id = any (accounts) and account.id = last.account_id;
 end
 $$;

@@ -17,6 +17,10 @@ declare
   commit_mode constant text = set_config('synchronous_commit', 'off', true);
   claimed uuid[] = '{}';
   started uuid[];
+  expected bigint;
+  ids constant uuid[] = array(select id from unnest(runs) id order by id);
+  known constant uuid[] = array(
+    select id from run where id = any (ids) and id between ids[1] and ids[cardinality(ids)]);
 begin
   if array_remove(claims, null) <> '{}' then
     with inserted as (
@@ -31,9 +35,9 @@ begin
     select coalesce(array_agg(run_id), '{}') into claimed from inserted;
   end if;
 
-  -- Runs are listed by their ids (UUIDv7), so they are dated by them. A run that exists was sent before.
+  -- Runs are listed by their ids (UUIDv7), so they are dated by them. A run that is known was sent before.
   with covered as (
-    select call.*
+    select call.*, available, seq
     from (
       select *, sum(price) over (partition by account_id order by n) as total
       from unnest(accounts, runs, requests, tools, prices, keys, claims, versions, limits)
@@ -41,29 +45,40 @@ begin
           account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, limits_version, n)
     ) call
     cross join lateral (
-      select available, frozen, limits_version from account where id = call.account_id for update
+      select available, seq, frozen, limits_version from account where id = call.account_id for update
     ) account
     where not frozen and (available >= total and account.limits_version = call.limits_version or price = 0)
-      and (claim_key is null or run_id = any (claimed))
+      and (claim_key is null or run_id = any (claimed)) and run_id <> all (known)
+  ), numbered as (
+    select *,
+      case when price > 0 then seq + count(*) filter (where price > 0) over earlier end as run_seq,
+      case when price > 0 then available - sum(price) over earlier end as run_balance
+    from covered window earlier as (partition by account_id order by n)
   ), inserted as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, paid_by, created_at, started_at,
-      key_id, config_version, request_id)
+      key_id, config_version, request_id, seq, balance)
     select run_id, account_id, tool, 'active', instance, now() + lease, price, claim_key, 'balance',
       to_timestamp(('x' || substr(encode(uuid_send(run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0), now(),
-      key_id, config_version, request_id
-    from covered
+      key_id, config_version, request_id, run_seq, run_balance
+    from numbered
     on conflict do nothing
-    returning id, account_id, price
+    returning id
   ), debit as (
-    select array_agg(account_id) as accounts, array_agg(amount) as amounts
-    from (select account_id, sum(price)::bigint as amount from inserted group by account_id) debit
+    select array_agg(account_id) as accounts, array_agg(seq) as seqs, array_agg(amount) as amounts
+    from (
+      select account_id, max(run_seq) as seq, sum(price)::bigint as amount from numbered group by account_id
+    ) debit
     where amount > 0
   ), debited as (
-    update account set available = available - amounts[array_position(debit.accounts, id)]
+    update account set available = available - amounts[array_position(debit.accounts, id)],
+      seq = seqs[array_position(debit.accounts, id)]
     from debit where id = any (debit.accounts)
   )
-  select coalesce(array_agg(id), '{}') into started from inserted;
+  select coalesce(array_agg(id), '{}'), (select count(*) from numbered) into started, expected from inserted;
+  if cardinality(started) < expected then
+    raise serialization_failure using message = 'a run was started while this batch waited';
+  end if;
 
   if not claimed <@ started then
     delete from idempotency where ctid = any (array(

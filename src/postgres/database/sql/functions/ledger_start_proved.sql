@@ -45,40 +45,49 @@ begin
   order by call.payment;
 
   -- Runs are listed by their ids (UUIDv7), so they are dated by them.
-  with locked as (
-    select id, available, frozen, amount
-    from (
-      select account_id, sum(deposit - price)::bigint as amount
-      from unnest(calls) call group by account_id order by account_id
-    ) change
+  with covered as (
+    select call.*, available, seq, frozen
+    from (select * from unnest(calls) order by account_id, n) call
     cross join lateral (
-      select id, available, frozen from account where id = account_id for update
+      select available, seq, frozen from account where id = call.account_id for update
     ) account
+  ), numbered as (
+    -- After each call: its deposit is one change of the balance, its hold the next.
+    select *, seq + sum(1 + (price > 0)::integer) over earlier as seq_after,
+      available + sum(deposit - price) over earlier as balance_after
+    from covered window earlier as (partition by account_id order by n)
   ), started as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, quote_id, step_id, network,
-      reference, paid_by, created_at, started_at, key_id, config_version, request_id)
+      reference, paid_by, created_at, started_at, key_id, config_version, request_id, seq, balance)
     select run_id, account_id, tool, 'active', instance, now() + lease, price, claim_key, quote_id, step_id,
       (call.payment).network, (call.payment).reference, payment.paid_by,
       to_timestamp(('x' || substr(encode(uuid_send(run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0), now(),
-      key_id, coalesce(config_version, 0), request_id
-    from unnest(calls) call
+      key_id, coalesce(config_version, 0), request_id, case when price > 0 then seq_after end,
+      case when price > 0 then balance_after end
+    from numbered call
     cross join lateral (
       select paid_by from payment
       where network = (call.payment).network and reference = (call.payment).reference offset 0
     ) payment
   ), deposited as (
-    insert into transfer (debit, credit, amount, kind, ref)
+    insert into transfer (debit, credit, amount, kind, ref, seq, balance)
     select treasury, account_id, deposit, 'deposit',
-      payment_ref((call.payment).network, (call.payment).reference)
-    from unnest(calls) call
+      payment_ref((call.payment).network, (call.payment).reference), seq_after - (price > 0)::integer,
+      balance_after + price
+    from numbered call
   ), change as (
-    select array_agg(id) as accounts, array_agg(amount) as amounts from locked where amount > 0
+    select array_agg(account_id) as accounts, array_agg(seq) as seqs, array_agg(amount) as amounts
+    from (
+      select account_id, max(seq_after) as seq, sum(deposit - price)::bigint as amount
+      from numbered group by account_id
+    ) change
   ), credited as (
-    update account set available = available + amounts[array_position(change.accounts, id)]
+    update account set available = available + amounts[array_position(change.accounts, id)],
+      seq = seqs[array_position(change.accounts, id)]
     from change where id = any (change.accounts)
   )
-  select bool_and(available >= 0 and not frozen) into solvent from locked;
+  select bool_and(available >= 0 and not frozen) into solvent from covered;
   if not solvent then
     raise serialization_failure
       using message = 'this account has just been frozen, or a payment of it reversed';

@@ -38,8 +38,9 @@ begin
     own := array_position(buckets, keys[n]);
     shared := array_position(buckets, accounts[n]);
     key_id := keys[n];
-    tat := greatest(tats[own], now_us);
-    account_tat := greatest(tats[shared], now_us);
+    -- Further ahead than an empty bucket: the clock was set back, or the burst lowered.
+    tat := least(greatest(tats[own], now_us), now_us + bursts[n] * intervals[n]);
+    account_tat := least(greatest(tats[shared], now_us), now_us + account_bursts[n] * account_intervals[n]);
     tokens := least(wanted[n], greatest(0, (now_us + bursts[n] * intervals[n] - tat) / intervals[n]));
     granted := least(
       tokens,

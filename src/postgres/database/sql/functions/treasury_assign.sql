@@ -23,9 +23,8 @@ begin
     return case when given.assigned_to = target then 'repeated' else 'other' end;
   end if;
   update payment p set assigned_to = target where p.network = network and p.reference = reference;
-  insert into transfer (debit, credit, amount, kind, ref, note)
-  values (suspense, target, given.amount, 'assignment', payment_ref(network, reference), reason);
-  update account a set available = a.available + given.amount where a.id = target;
+  perform ledger_transfer(
+    suspense, target, given.amount, 'assignment', payment_ref(network, reference), reason);
   perform event_deposit(target, network, reference);
   return 'assigned';
 end

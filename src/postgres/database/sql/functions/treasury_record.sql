@@ -60,8 +60,7 @@ begin
 
   case outcome
     when 'withdrawn' then
-      insert into transfer (debit, credit, amount, kind, ref)
-      values (operator, treasury, -change, 'withdrawal', token || signature);
+      perform ledger_transfer(operator, treasury, -change, 'withdrawal', token || signature);
       return outcome;
     when 'finalized' then
       update payment p set finalized = true, slot = at_slot, block_time = at_time
@@ -70,15 +69,12 @@ begin
     when 'reinstated' then
       update payment p set finalized = true, reversed = false, slot = at_slot, block_time = at_time
       where p.network = solana and p.reference = signature;
-      insert into transfer (debit, credit, amount, kind, ref)
-      select treasury, t.debit, t.amount, 'reinstatement', t.ref
-      from transfer t where t.kind = 'reversal' and t.ref = payment_ref(solana, signature)
-      returning credit into strict holder;
+      select t.debit into strict holder
+      from transfer t where t.kind = 'reversal' and t.ref = payment_ref(solana, signature);
+      perform ledger_transfer(treasury, holder, change, 'reinstatement', payment_ref(solana, signature));
     else
-      insert into transfer (debit, credit, amount, kind, ref)
-      values (treasury, holder, change, 'deposit', payment_ref(solana, signature));
+      perform ledger_transfer(treasury, holder, change, 'deposit', payment_ref(solana, signature));
   end case;
-  update account a set available = a.available + change where a.id = holder;
   if outcome = 'suspended' then
     perform event_add(operator, 'suspense.received', jsonb_build_object(
       'amount_usdc_microusd', change, 'network', solana, 'reference', encode(signature, 'hex'),

@@ -22,9 +22,8 @@ begin
   holder := coalesce(taken.assigned_to, taken.account_id);
   if not taken.reversed then
     update payment set reversed = true where network = of_network and reference = of_reference;
-    insert into transfer (debit, credit, amount, kind, ref)
-    values (holder, treasury, taken.amount, 'reversal', payment_ref(of_network, of_reference));
-    update account set available = account.available - taken.amount where id = holder;
+    perform ledger_transfer(
+      holder, treasury, taken.amount, 'reversal', payment_ref(of_network, of_reference));
     perform event_add(holder, 'payment.reversed', jsonb_build_object(
       'account_id', 'acct_' || encode(uuid_send(holder), 'hex'),
       'amount_usdc_microusd', taken.amount, 'network', of_network,

@@ -8,13 +8,13 @@ revoke all on schema public from :role;
 grant usage on schema public to :role;
 
 grant select on
-  account, account_limits, account_move, api_key, api_key_secret, archive_month, archive_use, audit_rest,
-  audit_seal, audit_sum, budget, budget_limit, config_version, console_session, deposit, idempotency,
-  issued_receipt, job_run, key_use, leadership, ledger_entry, migration, moved_run, operator_action,
-  payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark, run, run_model,
-  sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, signing_key, transfer,
-  treasury_movement, treasury_watch, unpaid_work, usage_mark, usage_slot, used_nonce, webhook_attempt,
-  webhook_delivery, webhook_endpoint, webhook_event
+  account, account_limits, account_move, api_key, api_key_secret, archive_month, archive_use, audit_part,
+  audit_progress, audit_seal, audit_sum, budget, budget_limit, config_version, console_session, deposit,
+  idempotency, issued_receipt, job_run, key_use, leadership, ledger_entry, migration, moved_run,
+  operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark, run,
+  run_model, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, signing_key,
+  transfer, treasury_movement, treasury_watch, unpaid_work, usage_mark, usage_slot, used_nonce,
+  webhook_attempt, webhook_delivery, webhook_endpoint, webhook_event
 to :role;
 
 grant execute on function
@@ -26,8 +26,7 @@ grant execute on function
   account_depart,
   account_first_open_run,
   account_freeze,
-  audit_bound,
-  audit_hash,
+  audit_bound, audit_chain, audit_parts, audit_wrong,
   audit_seal_add,
   audit_sums,
   budget_change,
@@ -115,5 +114,6 @@ grant insert (
 ) on operator_action to :role;
 grant insert on run_model, usage_slot to :role;
 grant update (counted_to) on usage_mark to :role;
+grant insert, update (at, seal, violations) on audit_progress to :role;
 grant insert, update (instance, started_at, ended_at, every_ms, failure, failures, succeeded_at)
 on job_run to :role;

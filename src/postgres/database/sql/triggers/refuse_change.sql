@@ -20,3 +20,5 @@ create or replace trigger append_only before update or delete or truncate on ope
 for each statement execute function refuse_change();
 create or replace trigger append_only before update or delete or truncate on audit_seal
 for each statement execute function refuse_change();
+create or replace trigger append_only before update or delete or truncate on audit_part
+for each statement execute function refuse_change();

@@ -6,7 +6,7 @@ select budget.id as budget_id, budget.account_id, budget.name, budget.warn_perce
   period.rank, period.starts, period.ends, period.amount, period.spent, period.level,
   case
     when period.spent >= period.amount then 2
-    when period.spent * 100 >= period.amount * budget.warn_percent then 1
+    when period.spent::numeric * 100 >= period.amount::numeric * budget.warn_percent then 1
     else 0 end as reached
 from budget
 cross join lateral (
