@@ -63,14 +63,17 @@ export function requestedBudget(
 export function requestedGroupChange({
   name,
   limits,
+  expectedLimits,
 }: {
   readonly name?: string | undefined;
   readonly limits?: BudgetLimitsMessage | undefined;
-}): Pick<GroupChange, "name" | "limits"> {
+  readonly expectedLimits?: BudgetLimitsMessage | undefined;
+}): Pick<GroupChange, "name" | "limits" | "expected"> {
   if (name === undefined && limits === undefined) throw nothingToChange("name or limits");
   return {
     name: name === undefined ? undefined : nameOf(name),
     limits: limits && requestedBudget(limits),
+    expected: expectedLimits && requestedBudget(expectedLimits),
   };
 }
 

@@ -6,10 +6,11 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { ActionName } from "../app/operations/operator-actions.ts";
+import type { Caller } from "../domain/accounts/caller.ts";
 import type { Scope } from "../domain/accounts/scope.ts";
 import type { JsonObject } from "../domain/core/json.ts";
 import type { KeyRequirement } from "./authentication.ts";
-import type { KeyedContext, RequestContext } from "./request-context.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** A method's response; a promise unless it is there at once. */
 type Answer<O extends DescMessage> = MessageInitShape<O> | Promise<MessageInitShape<O>>;
@@ -47,7 +48,7 @@ export interface KeyedEndpoint<
   readonly key: Exclude<KeyRequirement, OpenKey>;
   /** Operator log entry. "none": only reads, though its descriptor does not state it. */
   readonly action?: AuditedAction<I> | "none";
-  handle(request: MessageShape<I>, context: KeyedContext): Answer<O>;
+  handle(request: MessageShape<I>, context: RequestContext<Caller>): Answer<O>;
 }
 
 export interface AuditedAction<I extends DescMessage> {
@@ -66,7 +67,10 @@ export type Endpoint<I extends DescMessage = DescMessage, O extends DescMessage 
 
 /** A method as its service states it. A function follows the rules of the service. */
 type Method<I extends DescMessage, O extends DescMessage, K extends KeyRequirement> =
-  | ((request: MessageShape<I>, context: K extends OpenKey ? RequestContext : KeyedContext) => Answer<O>)
+  | ((
+      request: MessageShape<I>,
+      context: K extends OpenKey ? RequestContext : RequestContext<Caller>,
+    ) => Answer<O>)
   | Endpoint<I, O>;
 
 /** The implementation of a service, typed by its descriptor: a missing method does not compile. */

@@ -67,7 +67,8 @@ export class DetailedError extends ToolgateError {
 export function failureOf(thrown: unknown, requestId: string, log: Pick<Log, "error">): Failure {
   const expected = expectedError(thrown);
   const error = expected ?? internalError(thrown);
-  if (!expected || (error.status >= 500 && hiddenCause(error) !== undefined))
+  const isOurs = error.status >= 500 || error.code === "UNAVAILABLE";
+  if (!expected || (isOurs && hiddenCause(error) !== undefined))
     log.error({ request_id: requestId, err: thrown }, "request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
   if (error instanceof DetailedError) {

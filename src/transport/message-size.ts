@@ -103,9 +103,17 @@ function outlineOf(bytes: Buffer): Outline {
   return outline;
 }
 
+/** In a longer text the next quote is searched first, which is faster. */
+const SHORT_TEXT = 64;
+
 /** Returns the index of the quote that ends a text. */
 function endOfText(bytes: Buffer, start: number): number {
   for (let at = start; at < bytes.length; at++) {
+    if (at === start + SHORT_TEXT) {
+      const quote = bytes.indexOf(QUOTE, at);
+      if (quote === -1) break;
+      if (bytes[quote - 1] !== BACKSLASH) return quote;
+    }
     if (bytes[at] === BACKSLASH) at++;
     else if (bytes[at] === QUOTE) return at;
   }

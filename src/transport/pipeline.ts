@@ -12,7 +12,8 @@ import type { RequestRecorder, RequestRecord } from "../app/operations/request-r
 import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
 import { blockedMessage, RatedError } from "./key-authenticator.ts";
-import type { KeyedContext, RequestContext } from "./request-context.ts";
+import type { Caller } from "../domain/accounts/caller.ts";
+import type { RequestContext } from "./request-context.ts";
 import type { Endpoint, KeyedEndpoint, ServiceBinding } from "./endpoint.ts";
 import type { MessageSizes } from "./message-size.ts";
 import type { UnpaidTime } from "./unpaid-time.ts";
@@ -152,7 +153,7 @@ function call<I extends DescMessage, O extends DescMessage>(
 function requireRights(
   endpoint: Omit<KeyedEndpoint, "handle" | "action">,
   context: RequestContext,
-): KeyedContext {
+): RequestContext<Caller> {
   if (!isKeyed(context)) throw new ToolgateError("UNAUTHORIZED", "an API key is required");
   const { scope, operator, refuseBlocked } = endpoint;
   const { blockedReason } = context.caller;
@@ -174,7 +175,7 @@ function isKeyedEndpoint<I extends DescMessage, O extends DescMessage>(
   return key === "required" || key === "sign-in" || key === "key-or-sign-in";
 }
 
-function isKeyed(context: RequestContext): context is KeyedContext {
+function isKeyed(context: RequestContext): context is RequestContext<Caller> {
   return context.caller !== undefined;
 }
 

@@ -1,20 +1,16 @@
 import type { RequestRecord } from "../app/operations/request-record.ts";
 import type { Caller } from "../domain/accounts/caller.ts";
+import type { CallContext } from "../domain/calls/call-context.ts";
 import type { Memo } from "../domain/payments/memo.ts";
-import type { AttachedTexts } from "../domain/tools/chat.ts";
-import type { ProgressListener, ResultSink } from "../domain/tools/tool.ts";
 import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./headers.ts";
 import type { SettlementReport } from "./x402/settlement.ts";
 
-/** A service's context of a request besides its message, on every transport. */
-export interface RequestContext {
-  /** Undefined when no key is required and none was sent. */
-  readonly caller: Caller | undefined;
-  /** `req_…`, or as a trusted proxy named it. */
-  readonly requestId: string;
-  /** Aborts when the client disconnects or the deadline passes. */
-  readonly signal: AbortSignal;
+/**
+ * A service's context of a call besides its message, on every transport. `caller` is undefined when no key is
+ * required and none was sent.
+ */
+export interface RequestContext<Who = Caller | undefined> extends CallContext<Who> {
   /** X-Payment header or metadata, as sent. */
   readonly xPayment: string | undefined;
   /** PAYMENT-SIGNATURE (x402 v2, HTTP transport), as sent. */
@@ -27,15 +23,8 @@ export interface RequestContext {
   readonly unreadable?: string;
   /** Receives the outcome of the x402 payment before the response; the transport sends the header with it. */
   readonly onSettlement?: (report: SettlementReport) => void;
-  /** Reports progress of a long call; undefined when not requested. */
-  readonly progress?: ProgressListener | undefined;
   /** `openai`: the parameters of a tool call are a body of the OpenAI API. */
   readonly form?: "openai";
-  /** Receives the result of a tool call in parts; undefined: it is only returned. */
-  readonly output?: ResultSink | undefined;
-  readonly attached?: AttachedTexts;
-  /** Called when the tool starts, after the settlement of an x402 payment was reported. */
-  readonly onStart?: (() => void) | undefined;
   /** Idempotency-Key header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
   /** Where a request without an API key comes from; undefined where that does not matter. */
@@ -46,8 +35,4 @@ export interface RequestContext {
   readonly addHeader?: (header: Header) => void;
   /** Memo form that this transport's 402 responses announce; all transports accept both. */
   readonly memoForm: Memo["form"];
-}
-
-export interface KeyedContext extends RequestContext {
-  readonly caller: Caller;
 }

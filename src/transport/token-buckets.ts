@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import type { Clock } from "../domain/core/clock.ts";
 import { Lru } from "../domain/core/lru.ts";
 import type { RateDecision, RateTier } from "../domain/accounts/caller.ts";
@@ -13,18 +14,21 @@ export class TokenBuckets {
   readonly #tier: RateTier;
   /** By key: when the bucket is full again, ms. */
   readonly #fullAt = new Lru<string, number>(MAX_BUCKETS);
-  /** Of IPv6 /48 networks: one has 65,536 /64 networks, and one customer often has it all. */
+  /** Of IPv6 /48 networks: one has 65,536 /64 networks, often all of one customer. Of IPv4 /24 too. */
   readonly #sites: TokenBuckets | undefined;
   readonly #debtMs: number;
+  readonly #ipv4Sites: boolean;
 
   /**
    * @param sites whether /64 networks of a /48 share a bucket of {@link NETWORKS_PER_SITE} times the size
+   * @param ipv4Sites whether the addresses of an IPv4 /24 do too
    * @param debtMs how long an empty bucket may take to reach zero
    */
-  constructor(clock: Clock, tier: RateTier, { sites = true, debtMs = 0 } = {}) {
+  constructor(clock: Clock, tier: RateTier, { sites = true, ipv4Sites = false, debtMs = 0 } = {}) {
     this.#clock = clock;
     this.#tier = tier;
     this.#debtMs = debtMs;
+    this.#ipv4Sites = ipv4Sites;
     const { ratePerMinute, burst } = tier;
     const whole = { ratePerMinute: ratePerMinute * NETWORKS_PER_SITE, burst: burst * NETWORKS_PER_SITE };
     if (sites) this.#sites = new TokenBuckets(clock, whole, { sites: false, debtMs });
@@ -37,17 +41,20 @@ export class TokenBuckets {
 
   /** Returns the refusal when a bucket is empty, otherwise undefined. */
   refusal(name: string): RateDecision | undefined {
-    const site = siteOf(name);
+    const site = this.#siteOf(name);
     const refused = site === undefined ? undefined : this.#sites?.refusal(site);
     if (refused) return refused;
-    if (this.#fullAt.get(name) === undefined) return undefined;
+    const fullAt = this.#fullAt.get(name);
+    // Twice in each request.
+    if (fullAt === undefined || fullAt - (this.#tier.burst - 1) * this.#intervalMs <= this.#clock.now())
+      return undefined;
     const decision = this.#decision(name);
     return decision.allowed ? undefined : decision;
   }
 
   /** Takes tokens. An empty bucket goes below zero by its debt at most. */
   count(name: string, tokens = 1): void {
-    const site = siteOf(name);
+    const site = this.#siteOf(name);
     if (site !== undefined) this.#sites?.count(site, tokens);
     const now = this.#clock.now();
     const fullAt = this.#current(name, now) + tokens * this.#intervalMs;
@@ -56,7 +63,7 @@ export class TokenBuckets {
 
   /** Returns tokens to the bucket, at most until it is full. */
   giveBack(name: string, tokens: number): void {
-    const site = siteOf(name);
+    const site = this.#siteOf(name);
     if (site !== undefined) this.#sites?.giveBack(site, tokens);
     const fullAt = this.#fullAt.get(name);
     if (fullAt !== undefined) this.#fullAt.set(name, fullAt - tokens * this.#intervalMs);
@@ -84,6 +91,12 @@ export class TokenBuckets {
     };
   }
 
+  /** Returns the /48 of a /64 as networkOf writes it, or the /24 of an IPv4 address. */
+  #siteOf(name: string): string | undefined {
+    if (name.endsWith("::/64")) return `${name.split(":").slice(0, 3).join(":")}::/48`;
+    return this.#ipv4Sites && isIPv4(name) ? `${name.replace(/\d+$/, "0")}/24` : undefined;
+  }
+
   /** When the bucket is full again; bounded, in case the clock was set back. */
   #current(name: string, now: number): number {
     const fullAt = Math.max(this.#fullAt.get(name) ?? now, now);
@@ -96,9 +109,4 @@ export class TokenBuckets {
   #latest(now: number): number {
     return now + this.#tier.burst * this.#intervalMs + this.#debtMs;
   }
-}
-
-/** Returns the /48 of a /64 as networkOf writes it. */
-function siteOf(name: string): string | undefined {
-  return name.endsWith("::/64") ? `${name.split(":").slice(0, 3).join(":")}::/48` : undefined;
 }

@@ -28,7 +28,7 @@ const DEBT_MS = 60_000;
 const TICK_MS = 4;
 
 /** How old a reading of the CPU time may be, ms: it costs some percent of a small request. */
-const READING_MS = 0.5;
+const READING_MS = 2;
 
 /** What an answer takes to be copied to the system, ms; twice as much as on an idle machine. */
 const MS_PER_BYTE = 2 / 1_000_000;
@@ -97,31 +97,26 @@ export class UnpaidTime implements RequestObserver {
     record.workSince = undefined;
     const wallMs = this.#clock.now() - workSince;
     const ms = wallMs <= TICK_MS ? wallMs : Math.min(wallMs, this.#cpuMs() - this.#cpuRead.cpuMs);
-    this.#take(record, ms);
+    this.count(record, ms);
   }
 
   /** Takes time for an answer, which is written later than the request is worked on. */
   answered(record: RequestRecord, bytes: number): void {
-    this.#take(record, bytes * MS_PER_BYTE);
+    this.count(record, bytes * MS_PER_BYTE);
   }
 
-  #take(record: RequestRecord, ms: number): void {
-    const { payer, timeShare } = record;
-    record.workMs += ms;
-    if (payer !== undefined) this.#buckets.count(payer, ms / timeShare);
-  }
-
-  /** Counts work that another thread did. */
+  /** Counts work, also that of another thread. */
   count(record: RequestRecord, ms: number): void {
     const { payer, timeShare } = record;
     record.workMs += ms;
     if (payer !== undefined) this.#buckets.count(payer, ms / timeShare);
   }
 
-  ended({ payer, charged, workMs, timeShare, caller }: RequestRecord): void {
+  ended({ payer, charged, workMs, threadMs, timeShare, caller }: RequestRecord): void {
     if (payer === undefined || workMs === 0) return;
-    if (charged > 0n) this.#buckets.giveBack(payer, workMs / timeShare);
-    else this.#metrics?.count("toolgate_unpaid_time_seconds_total", workMs / 1000, { by: who(caller) });
+    if (charged > 0n) return this.#buckets.giveBack(payer, workMs / timeShare);
+    if (threadMs > 0) this.#buckets.count(payer, threadMs / timeShare);
+    this.#metrics?.count("toolgate_unpaid_time_seconds_total", workMs / 1000, { by: who(caller) });
   }
 
   #require({ payer, caller }: RequestRecord): void {

@@ -19,6 +19,13 @@ describe("the session's cookie", () => {
       expect(found(cookie), JSON.stringify(cookie)).toBe(OWN);
   });
 
+  it("finds the session cookie of a cell, and no other text with a dot", () => {
+    for (const cell of ["1", "65535"])
+      expect(found(`__Host-toolgate_session=${cell}.${OWN}`)).toBe(`${cell}.${OWN}`);
+    for (const other of ["0.", "01.", "123456.", ".", "x.", "1.1."])
+      expect(found(`__Host-toolgate_session=${other}${OWN}`), other).toBeUndefined();
+  });
+
   it("rejects two session cookies", () => {
     expect(found(`__Host-toolgate_session=${OWN}; __Host-toolgate_session=${OTHER}`)).toBeUndefined();
   });

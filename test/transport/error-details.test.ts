@@ -58,15 +58,12 @@ describe("an error of a call", () => {
     expect(failure.error.message).toBe("it said \ufffd, half a sign");
   });
 
-  it("returns CANCELLED for an abort without logging", () => {
-    const { failure, logged } = mapError(new DOMException("gone", "AbortError"));
-    expect(failure).toMatchObject({ rpc: "CANCELLED", error: { code: "CANCELLED", status: 499 } });
-    expect(logged).toEqual([]);
-  });
-
-  it("returns DEADLINE_EXCEEDED over gRPC after a deadline", () => {
-    const { failure, logged } = mapError(new DOMException("late", "TimeoutError"));
-    expect(failure).toMatchObject({ rpc: "DEADLINE_EXCEEDED", error: { code: "CANCELLED" } });
+  it.each([
+    ["CANCELLED", "AbortError"],
+    ["DEADLINE_EXCEEDED", "TimeoutError"],
+  ])("returns %s over gRPC for an %s, without logging", (rpc, name) => {
+    const { failure, logged } = mapError(new DOMException("gone", name));
+    expect(failure).toMatchObject({ rpc, error: { code: "CANCELLED", status: 499 } });
     expect(logged).toEqual([]);
   });
 

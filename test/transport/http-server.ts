@@ -1,4 +1,3 @@
-import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
 import { healthServiceRoutes } from "#gen/toolgate/v1/health_service_http.ts";
 import { toolServiceRoutes } from "#gen/toolgate/v1/tool_service_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
@@ -7,10 +6,10 @@ import { DocumentHandler } from "../../src/transport/documents/document-handler.
 import { OriginPolicy } from "../../src/transport/http/origin-policy.ts";
 import type { ConnectionLimits } from "../../src/transport/http/connection-limits.ts";
 import { Cors } from "../../src/transport/http/cors.ts";
-import { Facade } from "../../src/transport/http/facade.ts";
+import { JsonHandler } from "../../src/transport/http/json-handler.ts";
 import { Probes } from "../../src/transport/http/probes.ts";
 import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
-import { HttpServer } from "../../src/transport/http/server.ts";
+import { HttpServer } from "../../src/transport/http/connections.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
 import { OpenAiHandler } from "../../src/transport/openai/openai-handler.ts";
 import { afterAll, beforeAll } from "vitest";
@@ -28,10 +27,10 @@ export async function openHttpServer(
   const routes = new JsonRoutes({
     pipeline,
     transcoder: createTranscoder([toolServiceRoutes, healthServiceRoutes]),
-    errorBindings,
     requestIds,
     bodyLimit: BODY_LIMIT,
   });
+  const { requests, time } = pipeline;
   const originPolicy = new OriginPolicy({ host: "127.0.0.1", publicUrl: undefined, origins: [] });
   const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
   const large = { path: "/large", mediaType: "text/plain", maxAgeSeconds: 0, text: () => "x".repeat(LARGE) };
@@ -41,22 +40,20 @@ export async function openHttpServer(
     database: "ok",
     sandbox: "off",
     draining: false,
+    clock: { ok: true, ahead_seconds: 0 },
     config: { version: 0, newest: 0 },
   } as const;
   const server = new HttpServer(
     {
-      requests: pipeline.requests,
-      documents: new DocumentHandler({
-        ...{ documents: [large], requestIds, failed },
-        ...{ requests: pipeline.requests, time: pipeline.time },
-      }),
-      probes: new Probes({ report: async () => ready }),
-      console: { prefixes: ["/console"], handle: (_, response) => void response.writeHead(404).end() },
-      cors: new Cors([]),
-      connect,
-      mcp,
-      openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }),
-      facade: new Facade(routes, pipeline, { byName: () => new Map() }),
+      handlers: [
+        new DocumentHandler({ documents: [large], requestIds, failed, requests, time }),
+        new Probes({ report: async () => ready }, requests),
+        new Cors([], requests),
+        connect,
+        new OpenAiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }),
+        mcp,
+        new JsonHandler(routes, pipeline, { byName: () => new Map() }),
+      ],
       routes,
     },
     limits,

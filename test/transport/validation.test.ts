@@ -56,13 +56,6 @@ describe("validation", () => {
     }
   });
 
-  it("accepts a valid request", () => {
-    const paymentProof = { txRef: "x", network: "solana-mainnet", memo: "svc:qt_1" };
-    expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, call)))).toBe("");
-    const full = create(CallToolRequestSchema, { ...call, idempotencyKey: "a key ~ 1", paymentProof });
-    expect(problem(() => validate(CallToolRequestSchema, full))).toBe("");
-  });
-
   it.each(COMPLAINTS)("names the invalid fields of %j once with their rules", (request, says) => {
     expect(problem(() => validate(CallToolRequestSchema, create(CallToolRequestSchema, request)))).toBe(says);
   });

@@ -10,13 +10,13 @@ import {
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { errorBindings } from "#gen/toolgate/v1/error_http.ts";
-import { createErrorBody } from "#httpjson/runtime/index.ts";
 import type { RequestRecord, Transport } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Authentication, Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import { BINARY_OPTIONS, DISCONNECTED, messageLimit, namesTool } from "../limits.ts";
+import type { HttpHandler } from "../http/dispatch.ts";
+import { failureResponse } from "../http/failure-response.ts";
 import { send } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import type { MessageSizes } from "../message-size.ts";
@@ -37,16 +37,14 @@ export interface ConnectDeps {
   readonly bodyLimit: number;
   /** In metrics and logs; default `connect`. */
   readonly transport?: Transport;
-  /** Path prefix of the services, such as `/console/rpc`; empty by default. */
+  /** Path prefix of the services, such as `/console/rpc`, below which nothing else is; empty by default. */
   readonly pathPrefix?: string;
 }
 
-/** Connect and gRPC-Web for a node:http server. */
-export interface ConnectHandler {
+/** Connect and gRPC-Web for a node:http server. Unknown methods get 404. */
+export interface ConnectHandler extends HttpHandler {
   /** Path prefixes this handler serves, such as `/toolgate.v1.ToolService/`. */
   readonly prefixes: readonly string[];
-  /** Serves one request; unknown methods get 404. Never throws. */
-  handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
 /** Largest response message, bytes: the default limit of gRPC clients. */
@@ -62,8 +60,6 @@ const AUTHENTICATED = createContextKey<Authentication | undefined>(undefined, {
   description: "result of the authentication",
 });
 
-const errorBody = createErrorBody(errorBindings);
-
 /** Serves services with Connect's handlers: authentication before the body, plain error bodies. */
 export function connectHandler({
   pipeline,
@@ -73,9 +69,6 @@ export function connectHandler({
   transport = "connect",
   pathPrefix = "",
 }: ConnectDeps): ConnectHandler {
-  const operations = services.flatMap((service) =>
-    service.methods.map((method) => pipeline.operation(method)),
-  );
   const router = createConnectRouter({
     grpc: false,
     acceptCompression: [],
@@ -84,7 +77,8 @@ export function connectHandler({
     binaryOptions: BINARY_OPTIONS,
     requestGate: (context) => authenticate(pipeline, context),
   });
-  for (const operation of operations) {
+  for (const method of services.flatMap((service) => service.methods)) {
+    const operation = pipeline.operation(method);
     // Per-method options enable every protocol they do not disable.
     const options = { grpc: false, readMaxBytes: messageLimit(operation, bodyLimit) };
     router.rpc(operation.method, implementation(pipeline, operation), options);
@@ -100,12 +94,10 @@ export function connectHandler({
     // Connect-node's promise of a response never settles.
     response.once("close", () => pipeline.requests.end(record, unreportedStatus(response)));
     const fail = (thrown: unknown, headers: readonly Header[] = []) => {
-      const { error, detail, headers: more } = pipeline.failure(thrown, requestId, record);
+      const answer = failureResponse(pipeline.failure(thrown, requestId, record));
       if (!request.complete) response.shouldKeepAlive = false;
-      const json = errorBody([detail.message])?.json;
-      const answer = { status: error.status, json, headers: more };
       const bytes = send(response, [["x-request-id", requestId], ...headers], answer);
-      pipeline.requests.end(record, error.status, bytes);
+      pipeline.requests.end(record, answer.status, bytes);
     };
     try {
       const [path = ""] = (request.url ?? "").split("?", 1);
@@ -126,10 +118,8 @@ export function connectHandler({
         }
       };
       const limit = messageLimit(pipeline.operation(method), bodyLimit);
-      const answered = await handler({
-        ...asked,
-        body: isIterable(asked.body) ? wholeBody(asked.body, limit, whole) : asked.body,
-      });
+      const body = isIterable(asked.body) ? wholeBody(asked.body, limit, whole) : asked.body;
+      const answered = await handler({ ...asked, body });
       // No service ended it: the message was unreadable.
       pipeline.time.end(record);
       const readable = await replaceUnreadable(answered, record, () =>
@@ -148,9 +138,14 @@ export function connectHandler({
     }
   }
 
+  const prefixes = pathPrefix ? [`${pathPrefix}/`] : services.map(({ typeName }) => `/${typeName}/`);
   return {
-    prefixes: services.map(({ typeName }) => `${pathPrefix}/${typeName}/`),
-    handle: (request, response) => void serve(request, response),
+    prefixes,
+    handle(request, response) {
+      const isOurs = prefixes.some((prefix) => request.url?.startsWith(prefix));
+      if (isOurs) void serve(request, response);
+      return isOurs;
+    },
   };
 }
 

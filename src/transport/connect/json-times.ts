@@ -1,6 +1,7 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { ENVELOPE_BYTES } from "./plain-message.ts";
 import { bytesOf, oneChunk } from "./unreadable-message.ts";
 
 /** Times that ProtoJSON writes with other than three fraction digits. */
@@ -11,15 +12,29 @@ export async function withMilliseconds(
   answer: UniversalServerResponse,
   schema: DescMessage,
 ): Promise<UniversalServerResponse> {
-  if (answer.status !== 200 || answer.header?.get("content-type") !== "application/json") return answer;
+  const type = answer.header?.get("content-type");
+  const isWeb = type === "application/grpc-web+json";
+  if (answer.status !== 200 || (type !== "application/json" && !isWeb)) return answer;
   const body = await bytesOf(answer.body ?? []);
-  const text = body.toString();
-  const json: unknown = OTHER_DIGITS.test(text) ? JSON.parse(text) : undefined;
-  if (!isJsonObject(json)) return { ...answer, body: oneChunk(body) };
-  const bytes = Buffer.from(JSON.stringify(rewritten(schema, json)));
+  const bytes = isWeb ? webBody(body, schema) : plainBody(body, schema);
+  if (bytes.equals(body)) return { ...answer, body: oneChunk(body) };
   const header = new Headers(answer.header);
   header.set("content-length", String(bytes.byteLength));
   return { ...answer, header, body: oneChunk(bytes) };
+}
+
+/** The first envelope has the message, unless the call failed; the trailers follow. */
+function webBody(body: Buffer, schema: DescMessage): Buffer {
+  if (body[0] !== 0) return body;
+  const end = ENVELOPE_BYTES + body.readUInt32BE(1);
+  const message = plainBody(body.subarray(ENVELOPE_BYTES, end), schema);
+  return Buffer.concat([encodeEnvelope(0, message), body.subarray(end)]);
+}
+
+function plainBody(body: Buffer, schema: DescMessage): Buffer {
+  const text = body.toString();
+  const json: unknown = OTHER_DIGITS.test(text) ? JSON.parse(text) : undefined;
+  return isJsonObject(json) ? Buffer.from(JSON.stringify(rewritten(schema, json))) : body;
 }
 
 function rewritten(schema: DescMessage, json: JsonValue): JsonValue {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { hasVersion } from "../http/response.ts";
-import type { MountedHandler } from "../http/dispatch.ts";
 import { withInHead, type BuiltFile, type BuiltFiles, type Coding } from "./built-files.ts";
 import type { DevWallet } from "./dev-wallet.ts";
 
@@ -41,7 +40,7 @@ export interface ConsoleFilesOptions {
   readonly devWallet?: DevWallet | undefined;
   readonly publicTools?: boolean;
   /** Serves the page and assets from their sources, with its own policy; development only. */
-  readonly devFiles?: Pick<MountedHandler, "handle"> | undefined;
+  readonly devFiles?: Pick<DevWallet, "handle"> | undefined;
 }
 
 export class ConsoleFiles {
@@ -58,7 +57,8 @@ export class ConsoleFiles {
     this.#signInPage = marked(files?.get("sign-in.html"));
   }
 
-  handle(request: IncomingMessage, response: ServerResponse): void {
+  /** @returns bytes of the answer's body */
+  handle(request: IncomingMessage, response: ServerResponse): number {
     const { method = "GET", url = "/" } = request;
     for (const [name, value] of Object.entries(this.#securityHeaders()))
       response.setHeader(name, value ?? "");
@@ -70,13 +70,15 @@ export class ConsoleFiles {
     const path = url.replace(/[?#].*$/, "");
     if (path === "/console") return plain(response, 308, "", { Location: "/console/" });
     const name = path.slice("/console/".length);
-    if (name === "dev-wallet.json" && this.#options.devWallet)
-      return this.#options.devWallet.handle(request, response);
-    if (this.#options.devFiles) return this.#options.devFiles.handle(request, response);
+    const { devWallet, devFiles } = this.#options;
+    const dev = name === "dev-wallet.json" && devWallet ? devWallet : devFiles;
+    if (dev) {
+      dev.handle(request, response);
+      return 0;
+    }
     if (!this.#options.files) return plain(response, 503, NOT_BUILT);
     const file = isPageName(name) ? this.#pageFor(name, request) : this.#options.files.get(name);
-    if (file) serve(file, request, response);
-    else plain(response, 404, "No file matches this path.\n");
+    return file ? serve(file, request, response) : plain(response, 404, "No file matches this path.\n");
   }
 
   /** Returns the sign-in page if there surely is no session; links from other sites omit a strict cookie. */
@@ -103,7 +105,7 @@ function isPageName(name: string): boolean {
   return name === "index.html" || name === "sign-in.html" || /(?:^|\/)[^./]*$/.test(name);
 }
 
-function serve(file: BuiltFile, { headers }: IncomingMessage, response: ServerResponse): void {
+function serve(file: BuiltFile, { method, headers }: IncomingMessage, response: ServerResponse): number {
   const coding = chosenCoding(headers["accept-encoding"], file);
   const etag = `"${file.etag}${coding === "identity" ? "" : `-${coding}`}"`;
   response.setHeader("ETag", etag);
@@ -111,13 +113,14 @@ function serve(file: BuiltFile, { headers }: IncomingMessage, response: ServerRe
   response.setHeader("Cache-Control", file.hashed ? "public, max-age=31536000, immutable" : "no-cache");
   if (hasVersion(headers["if-none-match"], etag)) {
     response.writeHead(304).end();
-    return;
+    return 0;
   }
   const body = file.bodies[coding] ?? file.bodies.identity;
   if (coding !== "identity") response.setHeader("Content-Encoding", coding);
   response.writeHead(200, { "Content-Type": file.mediaType, "Content-Length": body.length });
   // Node omits the body for HEAD (RFC 9110 section 9.3.2).
   response.end(body);
+  return method === "HEAD" ? 0 : body.length;
 }
 
 function plain(
@@ -125,9 +128,10 @@ function plain(
   status: number,
   text: string,
   headers: OutgoingHttpHeaders = {},
-): void {
+): number {
   const common = { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" };
   response.writeHead(status, { ...common, "Content-Length": Buffer.byteLength(text), ...headers }).end(text);
+  return text.length;
 }
 
 /** Characters of Accept-Encoding that are parsed; browsers send 30. */

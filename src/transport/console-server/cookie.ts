@@ -8,8 +8,8 @@ export interface CookieForm {
   readonly secure: boolean;
 }
 
-/** 32 bytes in base64url, optionally followed by blanks. */
-const TOKEN = /^([\w-]{43})[ \t]*$/;
+/** 32 bytes in base64url, after the number of a cell and a dot if there are cells; blanks may follow. */
+const TOKEN = /^((?:[1-9]\d{0,4}\.)?[\w-]{43})[ \t]*$/;
 
 /** Returns the cookie's form: `__Host-` over https, plain on loopback. @returns undefined: unencrypted */
 export function cookieFormOf({ protocol, hostname }: URL): CookieForm | undefined {

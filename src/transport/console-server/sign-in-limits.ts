@@ -24,10 +24,8 @@ export class SignInLimits {
     this.#challenges = new TokenBuckets(clock, CHALLENGE_RATE);
     this.#failures = new TokenBuckets(clock, FAILURE_RATE);
     this.#accountsPerDay = accountsPerDay;
-    this.#accounts = new TokenBuckets(clock, {
-      ratePerMinute: accountsPerDay / MINUTES_PER_DAY,
-      burst: accountsPerDay,
-    });
+    const perDay = { ratePerMinute: accountsPerDay / MINUTES_PER_DAY, burst: accountsPerDay };
+    this.#accounts = new TokenBuckets(clock, perDay, { ipv4Sites: true });
   }
 
   /** @throws RateLimitedError after too many challenges */

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestRecorder } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { allowedHeaders } from "../http/cors.ts";
+import type { HttpHandler } from "../http/dispatch.ts";
 import { HttpCredentials } from "../http/request-head.ts";
-import { DISCONNECTED } from "../limits.ts";
 import type { RequestIds } from "../request-ids.ts";
 import type { UnpaidTime } from "../unpaid-time.ts";
-import { send, type HttpResponse, hasVersion, tagOf } from "../http/response.ts";
+import { send, type HttpResponse, hasVersion, recordUntilClosed, tagOf } from "../http/response.ts";
 
 export interface ServedDocument {
   readonly path: string;
@@ -33,7 +33,8 @@ interface CachedDocument {
 
 const ALLOW = "GET, HEAD, OPTIONS";
 
-export class DocumentHandler {
+/** Serves the documents by their paths. */
+export class DocumentHandler implements HttpHandler {
   readonly #documents: ReadonlyMap<string, ServedDocument>;
   readonly #deps: DocumentHandlerDeps;
   /** One shared buffer per document: slow readers then cost no extra memory. */
@@ -44,18 +45,13 @@ export class DocumentHandler {
     this.#documents = new Map(deps.documents.map((document) => [document.path, document]));
   }
 
-  /** @returns whether the path belongs to a document and was served */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     const { method = "GET", url = "/" } = request;
     const mark = url.indexOf("?");
     const document = this.#documents.get(mark < 0 ? url : url.slice(0, mark));
     if (document === undefined) return false;
     const { requestIds, requests, time } = this.#deps;
-    const record = requests.start("http", "");
-    record.method = document.path;
-    response.once("close", () =>
-      requests.end(record, response.writableFinished ? response.statusCode : DISCONNECTED),
-    );
+    const record = recordUntilClosed(requests, "http", document.path, response);
     const requestId = requestIds.of(request.headers["x-request-id"]);
     response.setHeader("X-Request-Id", requestId);
     response.setHeader("Access-Control-Allow-Origin", "*");

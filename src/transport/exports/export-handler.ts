@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { RequestAuthenticator } from "../authentication.ts";
+import type { HttpHandler } from "../http/dispatch.ts";
 import { send, type HttpResponse } from "../http/response.ts";
 import { HttpCredentials } from "../http/request-head.ts";
 import type { RequestIds } from "../request-ids.ts";
@@ -34,7 +35,7 @@ const MAX_PER_ACCOUNT = 2;
 const ALLOW = "GET, HEAD";
 
 /** Streams CSV files to the session's account. Later errors destroy the connection: no partial file. */
-export class ExportHandler {
+export class ExportHandler implements HttpHandler {
   readonly #options: ExportHandlerOptions;
   readonly #files: ReadonlyMap<string, ExportFile>;
   readonly #writing = new Set<Promise<void>>();
@@ -46,13 +47,13 @@ export class ExportHandler {
     this.#files = new Map(options.files.map((file) => [file.path, file]));
   }
 
-  /** Serves one request. Never throws. */
-  handle(request: IncomingMessage, response: ServerResponse): void {
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
     const requestId = this.#options.requestIds.of(request.headers["x-request-id"]);
     const writing = this.#write(request, response, requestId)
       .catch((error: unknown) => this.#fail(response, error, requestId))
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
+    return true;
   }
 
   /** Resolves when no download is running. */

@@ -3,21 +3,16 @@ import type { DescService } from "@bufbuild/protobuf";
 import { Health } from "#gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "#gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1Alpha } from "#gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import {
-  logVerbosity,
-  Server,
-  ServerCredentials,
-  type ServerOptions,
-  setLogVerbosity,
-  status,
-} from "@grpc/grpc-js";
+import { logVerbosity, Server, type ServerOptions, setLogVerbosity, status } from "@grpc/grpc-js";
 import type { Log } from "../../domain/core/log.ts";
 import type { RequestRecorder } from "../../app/operations/request-record.ts";
 import type { Health as HealthCheck } from "../../app/operations/readiness.ts";
 import { MAX_CONNECTIONS } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RequestIds } from "../request-ids.ts";
+import type { ServerTls } from "../server-tls.ts";
 import { GRPC_JS, listenersOf, serveFirst } from "./call-internals.ts";
+import { credentialsOf } from "./credentials.ts";
 import { HealthEndpoint } from "./health.ts";
 import { OpenCalls, type CallLimits } from "./open-calls.ts";
 import { serverReflection } from "./reflection.ts";
@@ -39,6 +34,7 @@ export interface GrpcDeps {
   readonly watchIntervalMs?: number;
   readonly limits?: Partial<GrpcLimits>;
   readonly log: Pick<Log, "warn">;
+  readonly tls?: ServerTls | undefined;
   /**
    * Uses the public API of grpc-js alone: without the early checks of keys and sizes and without the limits
    * of waiting calls, headers and connections. Default: with an unknown version of grpc-js.
@@ -76,7 +72,7 @@ const GRPC_LIMITS: GrpcLimits = {
 /** Memory of a connection, MB: headers and unread responses. New streams are refused above it. */
 const MAX_SESSION_MB = 32;
 
-/** gRPC over cleartext HTTP/2, with grpc.health.v1 and server reflection. */
+/** gRPC over HTTP/2, with TLS or in cleartext, with grpc.health.v1 and server reflection. */
 export class GrpcServer {
   readonly #server: Server;
   readonly #health: HealthEndpoint;
@@ -87,6 +83,7 @@ export class GrpcServer {
   readonly #connections: number;
   /** See {@link GrpcDeps.byLibrary}. */
   readonly #byLibrary: boolean;
+  readonly #tls: ServerTls | undefined;
   #address: string | undefined;
 
   constructor({
@@ -99,7 +96,9 @@ export class GrpcServer {
     limits,
     byLibrary = !GRPC_JS.isKnown,
     log,
+    tls,
   }: GrpcDeps) {
+    this.#tls = tls;
     this.#byLibrary = byLibrary;
     if (byLibrary) log.warn({ version: GRPC_JS.version }, "gRPC is served without some limits");
     const within = { ...GRPC_LIMITS, ...limits };
@@ -146,7 +145,7 @@ export class GrpcServer {
   async listen(host: string, port: number): Promise<number> {
     const name = host.includes(":") ? `[${host}]` : host;
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#server.bindAsync(`${name}:${port}`, ServerCredentials.createInsecure(), (error, bound) =>
+    this.#server.bindAsync(`${name}:${port}`, credentialsOf(this.#tls), (error, bound) =>
       error ? reject(error) : resolve(bound),
     );
     const bound = await promise;

@@ -1,4 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestRecorder } from "../../app/operations/request-record.ts";
+import type { HttpHandler } from "./dispatch.ts";
+import { recordUntilClosed } from "./response.ts";
 
 /** Every header of ours that a page may need. */
 const EXPOSED_HEADERS =
@@ -10,15 +13,19 @@ const EXPOSED_HEADERS =
 /** Names of headers (RFC 9110 section 5.6.2). */
 const NAMES = /[\w!#$%&'*+.^`|~-]+/g;
 
-/** Allows requests of the listed origins (Fetch standard, CORS). Sends no header without a list. */
-export class Cors {
+/**
+ * Allows requests of the listed origins (Fetch standard, CORS), and answers preflights. Sends no header
+ * without a list.
+ */
+export class Cors implements HttpHandler {
   readonly #origins: ReadonlySet<string>;
+  readonly #requests: RequestRecorder;
 
-  constructor(origins: readonly string[]) {
+  constructor(origins: readonly string[], requests: RequestRecorder) {
     this.#origins = new Set(origins);
+    this.#requests = requests;
   }
 
-  /** Sets the headers for an origin. @returns whether it was a preflight, which is answered */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#origins.size === 0) return false;
     const { origin } = request.headers;
@@ -33,6 +40,7 @@ export class Cors {
       ...allowedHeaders(request),
       "Access-Control-Max-Age": "7200",
     });
+    recordUntilClosed(this.#requests, "http", "preflight", response);
     response.end();
     return true;
   }

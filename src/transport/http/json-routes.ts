@@ -1,146 +1,121 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  createErrorBody,
-  isJsonContentType,
-  JsonFieldError,
-  type ErrorBinding,
-  type Transcoder,
-} from "#httpjson/runtime/index.ts";
+import { isJsonContentType, JsonFieldError, type Transcoder } from "#httpjson/runtime/index.ts";
 import type { Message } from "@bufbuild/protobuf";
-import type { RequestRecord, Transport } from "../../app/operations/request-record.ts";
-import type { Caller } from "../../domain/accounts/caller.ts";
+import type { Transport } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { ClientInfo } from "../authentication.ts";
-import type { Failure } from "../error-details.ts";
-import { rateLimitHeaders, type Header } from "../headers.ts";
+import type { Authentication } from "../authentication.ts";
+import { rateLimitHeaders } from "../headers.ts";
 import { messageLimit, namesTool } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
 import { sharedEncoding } from "../shared-message.ts";
-import { bodyWithV1 } from "../x402/offers.ts";
-import { LargeBodies } from "./large-bodies.ts";
 import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
+import type { HttpExchange } from "./exchange.ts";
+import { failureResponse } from "./failure-response.ts";
+import { LargeBodies } from "./large-bodies.ts";
 import { rawResponse } from "./parse-error.ts";
-import { HttpCredentials, requireHost, requireIdentityCoding, singleHeader } from "./request-head.ts";
+import { HttpCredentials, requireIdentityCoding, singleHeader } from "./request-head.ts";
 import { send, type HttpResponse } from "./response.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
 
-export interface JsonHandler {
-  readonly transport: Transport;
-  /** Checks a request before its credentials. @throws ToolgateError */
-  admit?(request: IncomingMessage): void;
-  /** Returns the contract's path whose rules apply to a path that the contract does not have. */
-  contractPath?(path: string): string;
-  /** Returns the largest body of a path, bytes; undefined: as the contract's path has it. */
-  bodyLimit?(path: string): number | undefined;
-  /** Returns the response to an error in the protocol's form. */
-  failed?(exchange: JsonExchange, answer: HttpResponse): HttpResponse;
-  respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse>;
+/** The route of a request, and what the contract says of its method. */
+export interface FoundRoute {
+  readonly match: RouteMatch;
+  readonly operation: Operation;
+  /** Largest body, bytes. */
+  readonly limit: number;
 }
 
 export interface JsonRoutesDeps {
   readonly pipeline: Pipeline;
   readonly transcoder: Transcoder;
-  readonly errorBindings: readonly ErrorBinding[];
   readonly requestIds: RequestIds;
   readonly bodyLimit: number;
 }
 
-export interface JsonExchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** Aborts when the client disconnects before the response. */
-  readonly gone: AbortSignal;
-  readonly record: RequestRecord;
-  readonly headers: Header[];
-  readonly path: string;
-  readonly query: string;
-  /** Whether the whole body was read; Node reports its end later. */
-  bodyRead: boolean;
-}
-
-/** A request that matched a route and passed authentication. */
-export interface JsonCall {
-  readonly match: RouteMatch;
-  readonly operation: Operation;
-  readonly caller: Caller | undefined;
-  readonly client?: ClientInfo | undefined;
-  readonly body: Buffer;
-}
-
-/** The generated routes over HTTP, for JSON and MCP: reads requests, calls the pipeline, responds. */
+/**
+ * The generated routes over HTTP, for JSON, MCP and OpenAI. A handler takes these steps: open, find,
+ * authenticate, read, context, invoke, send.
+ */
 export class JsonRoutes {
   readonly #deps: JsonRoutesDeps;
   readonly #largeBodies = new LargeBodies();
-  readonly #errorBody: ReturnType<typeof createErrorBody>;
 
   constructor(deps: JsonRoutesDeps) {
     this.#deps = deps;
-    this.#errorBody = createErrorBody(deps.errorBindings);
   }
 
-  /** Sends what the handler returns, or the response of an error. Never throws. */
-  async handle(
+  /** Starts the record of a request. */
+  open(
+    transport: Transport,
     request: IncomingMessage,
     response: ServerResponse,
     gone: AbortSignal,
-    handler: JsonHandler,
-  ): Promise<void> {
+  ): HttpExchange {
     const { pipeline, requestIds } = this.#deps;
     const requestId = requestIds.of(request.headers["x-request-id"]);
-    const record = pipeline.requests.start(handler.transport, requestId, request.headers);
-    const headers: Header[] = [["x-request-id", requestId]];
+    const record = pipeline.requests.start(transport, requestId, request.headers);
     const { path, query } = splitTarget(request.url ?? "/");
-    const bodyRead = !hasBody(request);
-    const exchange = { request, response, gone, record, headers, path, query, bodyRead };
-    let giveBack = () => {};
-    try {
-      requireHost(request);
-      handler.admit?.(request);
-      const { match, operation, limit } = this.#route(
-        request,
-        handler.contractPath?.(path) ?? path,
-        handler.bodyLimit?.(path),
-      );
-      record.method = operation.name;
-      if (record.span) record.route = `${request.method} ${match.route.pattern}`;
-      // Waits in any case: Node then delivers the body of the same packet.
-      const credentials = new HttpCredentials(request);
-      const { caller, rate, client } = await pipeline.authenticate(operation, credentials, record);
-      if (rate) headers.push(...rateLimitHeaders(rate));
-      const large = largeBytes(request, limit);
-      if (large > 0 && caller) giveBack = this.#largeBodies.take(caller.accountId, large);
-      const arriving = readBody(request, limit);
-      const body = arriving instanceof Promise ? await arriving : arriving;
-      exchange.bodyRead = true;
-      const call = { match, operation, caller, client, body };
-      const later = pipeline.time.measure(record, () => handler.respond(exchange, call));
-      const answer = later instanceof Promise ? await later : later;
-      pipeline.requests.end(record, answer.status, send(response, headers, answer));
-    } catch (error) {
-      const answer = this.errorResponse(exchange, error);
-      const shown = handler.failed?.(exchange, answer) ?? answer;
-      pipeline.requests.end(record, shown.status, send(response, headers, shown));
-    } finally {
-      giveBack();
-    }
+    return {
+      request,
+      response,
+      gone,
+      record,
+      headers: [["x-request-id", requestId]],
+      path,
+      query,
+      bodyRead: !hasBody(request),
+      caller: undefined,
+      client: undefined,
+      release: undefined,
+    };
   }
 
-  /** @throws ToolgateError for an unknown route or a body that it does not accept */
-  #route(request: IncomingMessage, path: string, bodyLimit: number | undefined) {
+  /**
+   * Finds the route of a path of the contract, and checks the headers about the body.
+   * @param bodyLimit undefined: as the contract has it
+   * @throws ToolgateError for an unknown route or a body that it does not accept
+   */
+  find({ request, record }: HttpExchange, path: string, bodyLimit?: number): FoundRoute {
     const { pipeline, transcoder } = this.#deps;
     const match = this.#findProbed(request, path) ?? findRoute(transcoder, request.method ?? "GET", path);
     const operation = pipeline.operation(match.route.method);
     const limit = bodyLimit ?? this.#limitOf(operation, path);
     checkDeclaredLength(request, limit);
-    if (isProbe(request, operation)) return { match, operation, limit };
-    requireIdentityCoding(request);
-    if (hasBody(request) && !isJsonContentType(request.headers["content-type"])) {
-      throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
-    }
+    if (!isProbe(request, operation)) requireJson(request);
+    record.method = operation.name;
+    if (record.span) record.route = `${request.method} ${match.route.pattern}`;
     return { match, operation, limit };
+  }
+
+  /**
+   * Checks credentials, rate and time. Await it in any case: Node then delivers the body of the same packet.
+   * @throws ToolgateError UNAUTHORIZED, FORBIDDEN, RATE_LIMITED
+   */
+  authenticate(
+    { request, record }: HttpExchange,
+    { operation }: FoundRoute,
+  ): Authentication | Promise<Authentication> {
+    return this.#deps.pipeline.authenticate(operation, new HttpCredentials(request), record);
+  }
+
+  /** Reads the body, synchronously if it is there. @throws ToolgateError PAYLOAD_TOO_LARGE, CANCELLED */
+  read(
+    exchange: HttpExchange,
+    { limit }: FoundRoute,
+    { caller, rate, client }: Authentication,
+  ): Buffer | Promise<Buffer> {
+    const { request } = exchange;
+    if (rate) exchange.headers.push(...rateLimitHeaders(rate));
+    exchange.caller = caller;
+    exchange.client = client;
+    const large = largeBytes(request, limit);
+    if (large > 0 && caller) exchange.release = this.#largeBodies.take(caller.accountId, large);
+    const body = readBody(request, limit);
+    if (!(body instanceof Promise)) exchange.bodyRead = true;
+    return body;
   }
 
   /** Finds what a wallet would buy by POST at a path that it reads. */
@@ -160,8 +135,7 @@ export class JsonRoutes {
 
   /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
   context(
-    { request, record, gone, headers, path }: JsonExchange,
-    { caller, client }: JsonCall,
+    { request, record, gone, headers, path, caller, client }: HttpExchange,
     memoForm: RequestContext["memoForm"],
   ): RequestContext {
     return {
@@ -181,8 +155,8 @@ export class JsonRoutes {
 
   /** Calls the route's method. @throws ToolgateError, JsonFieldError and whatever the service throws */
   invoke(
-    { query }: JsonExchange,
-    { match, operation }: JsonCall,
+    { match, operation }: FoundRoute,
+    query: string,
     body: unknown,
     context: RequestContext,
   ): HttpResponse | Promise<HttpResponse> {
@@ -194,29 +168,30 @@ export class JsonRoutes {
   }
 
   /** Returns the response to an error, and adds its headers to the exchange. */
-  errorResponse({ request, record, headers, bodyRead }: JsonExchange, error: unknown): HttpResponse {
+  errorResponse({ request, record, headers, bodyRead }: HttpExchange, error: unknown): HttpResponse {
     if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
     if (!bodyRead && !request.complete) headers.push(["connection", "close"]);
-    return this.failed(this.#deps.pipeline.failure(asToolgateError(error), record.requestId, record));
+    const { pipeline } = this.#deps;
+    return failureResponse(pipeline.failure(asToolgateError(error), record.requestId, record));
+  }
+
+  /** Sends the response, and ends the record. */
+  send(exchange: HttpExchange, answer: HttpResponse): void {
+    const { response, headers, record, release } = exchange;
+    exchange.release = undefined;
+    release?.();
+    this.#deps.pipeline.requests.end(record, answer.status, send(response, headers, answer));
   }
 
   /** Returns the response to bytes that are not a request, for the socket. */
   refusal(error: ToolgateError): string {
     const { pipeline, requestIds } = this.#deps;
     const record = pipeline.requests.start("http", requestIds.next());
-    const answer = this.failed(pipeline.failure(error, record.requestId, record));
+    const answer = failureResponse(pipeline.failure(error, record.requestId, record));
     const text = rawResponse([["x-request-id", record.requestId]], answer);
     pipeline.requests.end(record, answer.status, text.length);
     return text;
   }
-
-  /** Builds the response of a failed call: status and body from the generated error table. */
-  readonly failed = (failure: Failure): HttpResponse => {
-    const body = this.#errorBody([failure.detail.message]);
-    const json = bodyWithV1(body?.json, failure.offer);
-    const { error, headers } = failure;
-    return { status: body?.status ?? error.status, json, headers, refusal: error.refusal };
-  };
 }
 
 function responseOf({ route }: RouteMatch, message: Message): HttpResponse {
@@ -246,6 +221,13 @@ class MethodNotAllowedError extends ToolgateError {
 
 function asToolgateError(error: unknown): unknown {
   return error instanceof JsonFieldError ? new ToolgateError("INVALID_REQUEST", error.message) : error;
+}
+
+/** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE */
+function requireJson(request: IncomingMessage): void {
+  requireIdentityCoding(request);
+  if (hasBody(request) && !isJsonContentType(request.headers["content-type"]))
+    throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
 }
 
 /** Bodies up to this size are so many that only the rates limit them, bytes. */

@@ -17,6 +17,9 @@ interface Connection {
   deferred: (() => void)[] | undefined;
 }
 
+/** Shared, since a stack trace of each costs more than most requests. */
+const DISCONNECTED = new DOMException("The client disconnected", "AbortError");
+
 /**
  * Tracks the open responses of each connection, and adds and deletes nothing per request: V8 chains the
  * tables that a Map or Set outgrows, so once one is in the old generation, all that the next ones have held
@@ -74,7 +77,7 @@ export class OpenResponses {
   }
 
   #closed(socket: Socket, connection: Connection, { response, gone }: OpenResponse): void {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) gone.abort(DISCONNECTED);
     // A body that the response did not need is not read: a megabyte in 1-byte chunks takes 200 ms.
     if (!response.req.complete && socket.writableEnded) socket.pause().destroySoon();
     const { latest, deferred } = connection;
@@ -85,6 +88,11 @@ export class OpenResponses {
       connection.deferred = undefined;
       for (const serve of deferred) this.inTurn(socket, serve);
     }
+  }
+
+  /** Whether the connection ends after its latest response: later requests get none (RFC 9112 9.6). */
+  isEnding(socket: Duplex): boolean {
+    return this.#connections.get(socket)?.latest?.response.shouldKeepAlive === false;
   }
 
   isBusy(socket: Duplex): boolean {

@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
+import type { RequestRecord, RequestRecorder, Transport } from "../../app/operations/request-record.ts";
 import type { Refusal } from "../../domain/core/errors.ts";
 import type { Header } from "../headers.ts";
+import { DISCONNECTED } from "../limits.ts";
 import { createHash } from "node:crypto";
 
 export interface HttpResponse {
@@ -33,6 +35,21 @@ export function send(response: ServerResponse, headers: readonly Header[], answe
   // One byte per character: latin1 spares Node a scan.
   response.end(body, length === body.length ? "latin1" : "utf8");
   return length;
+}
+
+/** Records a request without an identifier of its own, until its response ends. */
+export function recordUntilClosed(
+  requests: RequestRecorder,
+  transport: Transport,
+  method: string,
+  response: ServerResponse,
+): RequestRecord {
+  const record = requests.start(transport, "");
+  record.method = method;
+  response.once("close", () =>
+    requests.end(record, response.writableFinished ? response.statusCode : DISCONNECTED),
+  );
+  return record;
 }
 
 /** Returns the entity tag of a body (RFC 9110 section 8.8.3), without quotes. */

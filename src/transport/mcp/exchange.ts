@@ -2,9 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { RequestRecord } from "../../app/operations/request-record.ts";
 import type { RateDecision } from "../../domain/accounts/caller.ts";
 import type { ProgressListener } from "../../domain/tools/tool.ts";
-import type { Failure } from "../error-details.ts";
-import type { JsonExchange } from "../http/json-routes.ts";
-import type { HttpResponse } from "../http/response.ts";
+import type { HttpExchange } from "../http/exchange.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Settlement, SettlementReport } from "../x402/settlement.ts";
@@ -18,30 +16,21 @@ const IN_BAND = /(?:^|,)\s*payment\s*=\s*(?:in-band|"in-band")\s*(?:[;,]|$)/i;
 /** Token of progress notifications (MCP, Progress). */
 export type ProgressToken = string | number;
 
-interface ExchangeParts {
-  readonly http: JsonExchange;
-  readonly body: unknown;
-  readonly context: RequestContext;
-  readonly failed: (failure: Failure) => HttpResponse;
-}
-
 /** One POST to the MCP endpoint and its response. */
 export class McpExchange {
   readonly body: unknown;
   readonly context: RequestContext;
-  readonly failed: (failure: Failure) => HttpResponse;
-  readonly #http: JsonExchange;
+  readonly #http: HttpExchange;
   /** Of the request, or of the current message of a batch. */
   record: RequestRecord;
   #stream: EventStream | undefined;
   #settlement: Settlement | undefined;
 
-  constructor({ http, body, context, failed }: ExchangeParts) {
+  constructor(http: HttpExchange, body: unknown, context: RequestContext) {
     this.#http = http;
     this.record = http.record;
     this.body = body;
     this.context = context;
-    this.failed = failed;
   }
 
   get request(): IncomingMessage {

@@ -2,8 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { OTHER } from "../../app/operations/request-record.ts";
 import { isJsonObject } from "../../domain/core/json.ts";
-import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "../http/json-routes.ts";
+import type { HttpHandler } from "../http/dispatch.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import { splitTarget, type FoundRoute, type JsonRoutes } from "../http/json-routes.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import { requireHost } from "../http/request-head.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { BatchHandler } from "./batch.ts";
@@ -33,6 +36,9 @@ import {
 } from "./revision.ts";
 import { failedCall, PREFERENCE_APPLIED, type PlainFailure } from "./tool-result.ts";
 
+/** Path of the endpoint (specification 4.2). */
+const PATH = "/mcp";
+
 const ACCEPTED: HttpResponse = { status: 202 };
 
 export interface McpHandlerDeps {
@@ -43,10 +49,7 @@ export interface McpHandlerDeps {
 }
 
 /** `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's plain tool calls. */
-export class McpHandler implements JsonHandler {
-  /** Path of the endpoint (specification 4.2). */
-  readonly path = "/mcp";
-  readonly transport = "mcp";
+export class McpHandler implements HttpHandler {
   readonly #deps: McpHandlerDeps;
   readonly #methods: Methods;
   readonly #batches: BatchHandler;
@@ -57,24 +60,38 @@ export class McpHandler implements JsonHandler {
     this.#batches = new BatchHandler(deps.pipeline, this.#methods);
   }
 
-  /** Serves one request. Never throws. @param gone aborts when the client disconnects before the response */
-  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    return this.#deps.routes.handle(request, response, gone, this);
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): boolean {
+    if (splitTarget(request.url ?? "/").path !== PATH) return false;
+    void this.#serve(this.#deps.routes.open("mcp", request, response, gone));
+    return true;
   }
 
-  admit(request: IncomingMessage): void {
-    this.#deps.originPolicy.require(request);
-  }
-
-  respond(http: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
-    const { routes, pipeline } = this.#deps;
-    pipeline.sizes.requireJson(call.body);
+  async #serve(http: HttpExchange): Promise<void> {
+    const { routes, pipeline, originPolicy } = this.#deps;
     try {
-      const body = parseJson(call.body);
-      const context = routes.context(http, call, "prefix");
-      if (!isJsonRpc(body)) return routes.invoke(http, call, body, context);
-      const exchange = new McpExchange({ http, body, context, failed: routes.failed });
-      const answer = Array.isArray(body) ? this.#batches.answer(body, exchange) : this.#answer(exchange);
+      requireHost(http.request);
+      originPolicy.require(http.request);
+      const found = routes.find(http, http.path);
+      const arriving = routes.read(http, found, await routes.authenticate(http, found));
+      const body = arriving instanceof Promise ? await arriving : arriving;
+      const answer = pipeline.time.measure(http.record, () => this.#answer(http, found, body));
+      routes.send(http, answer instanceof Promise ? await answer : answer);
+    } catch (error) {
+      routes.send(http, routes.errorResponse(http, error));
+    }
+  }
+
+  #answer(http: HttpExchange, found: FoundRoute, bytes: Buffer): HttpResponse | Promise<HttpResponse> {
+    const { routes, pipeline } = this.#deps;
+    pipeline.sizes.requireJson(bytes);
+    try {
+      const body = parseJson(bytes);
+      const context = routes.context(http, "prefix");
+      if (!isJsonRpc(body)) return routes.invoke(found, http.query, body, context);
+      const exchange = new McpExchange(http, body, context);
+      const answer = Array.isArray(body)
+        ? this.#batches.answer(body, exchange)
+        : this.#answerMessage(exchange);
       return answer instanceof Promise ? this.#finish(answer, exchange, http) : answer;
     } catch (error) {
       return this.#unreadable(error, http);
@@ -84,7 +101,7 @@ export class McpHandler implements JsonHandler {
   async #finish(
     running: Promise<HttpResponse>,
     exchange: McpExchange,
-    http: JsonExchange,
+    http: HttpExchange,
   ): Promise<HttpResponse> {
     try {
       const answer = await running;
@@ -94,14 +111,14 @@ export class McpHandler implements JsonHandler {
     }
   }
 
-  #unreadable(error: unknown, http: JsonExchange): HttpResponse {
+  #unreadable(error: unknown, http: HttpExchange): HttpResponse {
     if (!(error instanceof UnreadableMessageError)) throw error;
     const { id, rpcCode, message } = error;
     return mergeRpcError(this.#deps.routes.errorResponse(http, error), id, rpcCode, message);
   }
 
   /** Handles a single message. @throws UnreadableMessageError when it is not JSON-RPC */
-  #answer(exchange: McpExchange): HttpResponse | Promise<HttpResponse> {
+  #answerMessage(exchange: McpExchange): HttpResponse | Promise<HttpResponse> {
     const { body, version } = exchange;
     const message = readMessage(body);
     exchange.record.method = message ? methodName(message) : OTHER;

@@ -117,7 +117,8 @@ function discover(): Result {
 
 /** MCP tools/list: the tools this key may call, in catalogue order, on one page. */
 function listTools({ tools }: Catalogue, caller: Caller | undefined, params: JsonObject | undefined): Result {
-  if ((params?.["cursor"] ?? undefined) !== undefined)
+  // Some clients ask for the first page with an empty one.
+  if ((params?.["cursor"] ?? "") !== "")
     throw invalidParams("params.cursor", "there is only one page; omit it");
   return { tools: tools.filter((tool) => isCallable(tool, caller)).map(listed) };
 }

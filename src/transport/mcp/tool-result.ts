@@ -6,6 +6,7 @@ import { ToolgateError, type ErrorCode } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { Failure } from "../error-details.ts";
 import type { Header } from "../headers.ts";
+import { failureResponse } from "../http/failure-response.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { Settlement } from "../x402/settlement.ts";
@@ -86,7 +87,7 @@ export function failedCall(
     return { kind: "result", result: errorResult(thrown.message), preferred: false };
   }
   const failure = pipeline.failure(thrown, exchange.context.requestId, exchange.record);
-  const answer = exchange.failed(failure);
+  const answer = failureResponse(failure);
   if (exchange.record.toolFailed && failure.error.code !== "RATE_LIMITED") {
     const result = { ...errorResult(failure.error.message), _meta: { "toolgate/error": answer.json } };
     return { kind: "result", result: withSettlement(result, exchange.settlement), preferred: false };

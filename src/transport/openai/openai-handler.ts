@@ -7,9 +7,12 @@ import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError, invalidField } from "../../domain/core/errors.ts";
 import type { AttachedTexts, ChatModel } from "../../domain/tools/chat.ts";
 import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
-import type { JsonCall, JsonExchange, JsonHandler, JsonRoutes } from "../http/json-routes.ts";
+import type { HttpHandler } from "../http/dispatch.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import type { FoundRoute, JsonRoutes } from "../http/json-routes.ts";
+import { requireHost } from "../http/request-head.ts";
 import type { HttpResponse } from "../http/response.ts";
-import type { Pipeline } from "../pipeline.ts";
+import type { Operation, Pipeline } from "../pipeline.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerJson, lastChunks, openAiError, openAiRateHeaders } from "./answer.ts";
 import { cutImages, requireImages } from "./cut-images.ts";
@@ -33,30 +36,38 @@ export interface OpenAiHandlerDeps {
 }
 
 /** The OpenAI API: chat completions, whole and streamed, embeddings and models. */
-export class OpenAiHandler implements JsonHandler {
-  readonly transport = "openai";
-  readonly prefixes = [BASE];
+export class OpenAiHandler implements HttpHandler {
   readonly #deps: OpenAiHandlerDeps;
 
   constructor(deps: OpenAiHandlerDeps) {
     this.#deps = deps;
   }
 
-  /** Serves one request. Never throws. @param gone aborts when the client disconnects before the response */
-  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    return this.#deps.routes.handle(request, response, gone, this);
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): boolean {
+    if (request.url?.startsWith(BASE) !== true) return false;
+    void this.#serve(this.#deps.routes.open("openai", request, response, gone));
+    return true;
   }
 
-  /** @throws ToolgateError NOT_FOUND */
-  contractPath(path: string): string {
-    if (path === CHAT || path === EMBEDDINGS) return "/v1/mcp/tools/call";
-    if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
-    const paths = [MODELS, CHAT, EMBEDDINGS].join(", ");
-    throw new ToolgateError("NOT_FOUND", `no route matches this path; there are ${paths}`);
+  async #serve(exchange: HttpExchange): Promise<void> {
+    const { routes, pipeline, clock } = this.#deps;
+    const { path, headers, record } = exchange;
+    try {
+      requireHost(exchange.request);
+      const found = routes.find(exchange, contractPath(path), this.#bodyLimit(path));
+      const arriving = routes.read(exchange, found, await routes.authenticate(exchange, found));
+      const body = arriving instanceof Promise ? await arriving : arriving;
+      const answer = pipeline.time.measure(record, () => this.#answer(exchange, found, body));
+      routes.send(exchange, answer instanceof Promise ? await answer : answer);
+    } catch (error) {
+      const answer = routes.errorResponse(exchange, error);
+      headers.push(...openAiRateHeaders(answer.headers ?? [], clock));
+      routes.send(exchange, openAiError(answer));
+    }
   }
 
   /** @returns the largest body of all models that take images */
-  bodyLimit(path: string): number | undefined {
+  #bodyLimit(path: string): number | undefined {
     if (path !== CHAT) return undefined;
     const limits = this.#chatModels().flatMap(({ maxBodyBytes }) => maxBodyBytes ?? []);
     return limits.length === 0 ? undefined : Math.max(...limits);
@@ -66,11 +77,15 @@ export class OpenAiHandler implements JsonHandler {
     return this.#deps.catalogue.tools.find(({ name }) => name === COMPLETE)?.openai?.models ?? [];
   }
 
-  respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
+  #answer(
+    exchange: HttpExchange,
+    { operation }: FoundRoute,
+    body: Buffer,
+  ): HttpResponse | Promise<HttpResponse> {
     const { headers, path } = exchange;
     headers.push(...openAiRateHeaders(headers, this.#deps.clock));
-    if (path === CHAT) return this.#chat(exchange, call);
-    if (path === EMBEDDINGS) return this.#embed(exchange, call);
+    if (path === CHAT) return this.#chat(exchange, operation, body);
+    if (path === EMBEDDINGS) return this.#embed(exchange, operation, body);
     const forms = this.#deps.catalogue.tools.flatMap(({ openai }) => openai ?? []);
     const aliases = forms.flatMap((form) => form.aliases ?? []);
     const models = forms.flatMap((form) => form.models);
@@ -79,43 +94,40 @@ export class OpenAiHandler implements JsonHandler {
     return { status: 200, json };
   }
 
-  failed({ headers }: JsonExchange, answer: HttpResponse): HttpResponse {
-    headers.push(...openAiRateHeaders(answer.headers ?? [], this.#deps.clock));
-    return openAiError(answer);
-  }
-
-  async #embed(exchange: JsonExchange, call: JsonCall): Promise<HttpResponse> {
-    const { params, format } = readEmbeddingsRequest(this.#bodyOf(call, EMBED));
-    const answer = await this.#run(exchange, call, { tool: EMBED, params });
+  async #embed(exchange: HttpExchange, operation: Operation, bytes: Buffer): Promise<HttpResponse> {
+    const { params, format } = readEmbeddingsRequest(this.#parsed(bytes, EMBED));
+    const answer = await this.#run(exchange, operation, { tool: EMBED, params });
     return {
       status: 200,
       json: answerJson({ ...answer, result: withEncoding(answer.result ?? {}, format) }),
     };
   }
 
-  async #chat(exchange: JsonExchange, call: JsonCall): Promise<HttpResponse> {
+  async #chat(exchange: HttpExchange, operation: Operation, bytes: Buffer): Promise<HttpResponse> {
     const { sizes, time } = this.#deps.pipeline;
-    if (call.body.length <= sizes.limitOf(COMPLETE))
-      return this.#complete(exchange, call, { body: this.#bodyOf(call, COMPLETE), attached: undefined });
-    const { rest, attached } = await cutImages(call.body);
-    time.count(exchange.record, call.body.length / DIGESTED_PER_MS);
+    if (bytes.length <= sizes.limitOf(COMPLETE)) {
+      const body = this.#parsed(bytes, COMPLETE);
+      return this.#complete(exchange, operation, { body, attached: undefined });
+    }
+    const { rest, attached } = await cutImages(bytes);
+    time.count(exchange.record, bytes.length / DIGESTED_PER_MS);
     return time.measure(exchange.record, () => {
-      const body = this.#bodyOf({ ...call, body: rest }, COMPLETE);
-      this.#requireSize(call, body["model"]);
+      const body = this.#parsed(rest, COMPLETE);
+      this.#requireSize(bytes, body["model"]);
       requireImages(body, attached);
-      return this.#complete(exchange, call, { body, attached });
+      return this.#complete(exchange, operation, { body, attached });
     });
   }
 
   async #complete(
-    exchange: JsonExchange,
-    call: JsonCall,
+    exchange: HttpExchange,
+    operation: Operation,
     { body, attached }: ChatBody,
   ): Promise<HttpResponse> {
     const request = readChatRequest(body);
     const { params } = request;
     const run = (more: Partial<RequestContext>) =>
-      this.#run(exchange, call, { tool: COMPLETE, params }, { ...more, ...(attached && { attached }) });
+      this.#run(exchange, operation, { tool: COMPLETE, params }, { ...more, ...(attached && { attached }) });
     if (!request.stream) return { status: 200, json: answerJson(await run({})) };
     const { response, headers, gone } = exchange;
     const stream = new ChunkStream(response, headers, gone);
@@ -135,19 +147,19 @@ export class OpenAiHandler implements JsonHandler {
   }
 
   /** @param id of a model or an alias, whose models all take it. @throws ToolgateError PAYLOAD_TOO_LARGE */
-  #requireSize({ body }: JsonCall, id: JsonValue | undefined): void {
+  #requireSize({ length }: Buffer, id: JsonValue | undefined): void {
     const { aliases = [] } = this.#deps.catalogue.tools.find(({ name }) => name === COMPLETE)?.openai ?? {};
     const named = aliases.find((alias) => alias.id === id)?.models ?? [id];
     const models = this.#chatModels().filter((model) => named.includes(model.id));
     const limit = Math.min(...models.map(({ maxBodyBytes = 0 }) => maxBodyBytes));
-    if (models.length > 0 && body.length <= limit) return;
+    if (models.length > 0 && length <= limit) return;
     const most = Math.max(models.length > 0 ? limit : 0, this.#deps.pipeline.sizes.limitOf(COMPLETE));
     const words = `body: is larger than ${most} bytes, the limit of the model; send less`;
     throw new ToolgateError("PAYLOAD_TOO_LARGE", words);
   }
 
   /** @throws ToolgateError PAYLOAD_TOO_LARGE, INVALID_REQUEST; JsonFieldError for what is not JSON */
-  #bodyOf({ body: bytes }: JsonCall, tool: string): JsonObject {
+  #parsed(bytes: Buffer, tool: string): JsonObject {
     this.#deps.pipeline.sizes.requireJson(bytes, tool);
     const body = parseBody(bytes);
     if (!isObject(body)) throw new ToolgateError("INVALID_REQUEST", "body: must be a JSON object");
@@ -155,18 +167,26 @@ export class OpenAiHandler implements JsonHandler {
   }
 
   async #run(
-    exchange: JsonExchange,
-    call: JsonCall,
+    exchange: HttpExchange,
+    operation: Operation,
     toolCall: { readonly tool: string; readonly params: JsonObject },
     more: Partial<RequestContext> = {},
   ): Promise<MessageShape<typeof CallToolResponseSchema>> {
     const { routes, pipeline } = this.#deps;
-    const context = { ...routes.context(exchange, call, "step"), form: "openai" as const, ...more };
-    const answer = await pipeline.invoke(call.operation, callToolRequestFromJson(toolCall), context);
+    const context = { ...routes.context(exchange, "step"), form: "openai" as const, ...more };
+    const answer = await pipeline.invoke(operation, callToolRequestFromJson(toolCall), context);
     if (!isMessage(answer, CallToolResponseSchema))
       throw new TypeError(`a tool call was answered with ${answer.$typeName}`);
     return answer;
   }
+}
+
+/** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
+function contractPath(path: string): string {
+  if (path === CHAT || path === EMBEDDINGS) return "/v1/mcp/tools/call";
+  if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
+  const paths = [MODELS, CHAT, EMBEDDINGS].join(", ");
+  throw new ToolgateError("NOT_FOUND", `no route matches this path; there are ${paths}`);
 }
 
 /** A request without what concerns only the form of the answer: a repeat may ask for another. */

@@ -168,6 +168,15 @@ describe("the HTTP/1.1 server", () => {
     expect(caller.text).toBe("");
   });
 
+  it("serves no request behind one that ends the connection", async () => {
+    const caller = await connected();
+    const { checks } = gateway.health;
+    caller.socket.write(`POST /large HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n${QUESTION}`);
+    await letGo();
+    expect(caller.text.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 405"]);
+    expect(gateway.health.checks).toBe(checks);
+  });
+
   it("keeps a connection that pipelines and reads", async () => {
     const caller = await connected();
     const answers = () => expect.poll(() => caller.text.split("HTTP/1.1 200").length - 1);

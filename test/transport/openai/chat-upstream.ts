@@ -46,6 +46,7 @@ const usesTools: Behaviour = (response, asked) => {
 };
 
 let flooded = 0;
+let limited = 0;
 
 export function floodedBytes(): number {
   return flooded;
@@ -129,6 +130,10 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   shared: (response) => json(response, 503, {}, { "Retry-After": "1" }),
   "shared-dies": (response) => void open(response).write(event({ content: "Fo" }), () => response.destroy()),
   floods,
+  limits: (response, asked) =>
+    limited++ % 2 === 0
+      ? json(response, 429, {}, { "Retry-After": new Date(Date.now() + 1_000).toUTCString() })
+      : says("Fo", "ur.")(response, asked),
   refuses: (response) =>
     json(response, 400, {
       error: {

@@ -109,5 +109,23 @@ export function conversations(world: World, upstream: () => ModelServer, agent: 
       expect(await post({ messages, tools })).toBe(200);
       expect(sent()).toMatchObject({ tools });
     });
+
+    it("may choose among tools, and say null for any member", async () => {
+      const messages = [{ role: "user", content: "x" }];
+      const tools = [{ type: "function", function: { name: "f" } }];
+      const tool_choice = { type: "allowed_tools", allowed_tools: { mode: "required", tools } };
+      const nothing = { audio: null, prediction: null, web_search_options: null, n: null, stream: null };
+      expect(await post({ messages, tools, tool_choice, ...nothing })).toBe(200);
+      expect(sent()).toMatchObject({ tool_choice });
+      expect(Object.keys(sent())).not.toContain("prediction");
+      const { body } = await world.post(agent(), "/openai/v1/chat/completions", {
+        ...{ model: "good", messages, tools },
+        tool_choice: "any",
+      });
+      expect(body.error).toMatchObject({
+        param: "tool_choice",
+        message: expect.stringMatching(/^tool_choice: must be "none"/),
+      });
+    });
   });
 }

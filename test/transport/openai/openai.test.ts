@@ -1,129 +1,23 @@
-import { spawn, spawnSync } from "node:child_process";
-import { connect } from "node:net";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { keypairSigner, payingFetch } from "../../../src/client/index.ts";
-import { type ModelServer } from "../../inference/model-server.ts";
-import { useWorld } from "../../support/use-world.ts";
-import type { Agent } from "../../support/world.ts";
-import { brokenStream, brokenStreams } from "./broken-streams.ts";
-import { conversations } from "./conversations.ts";
+import { USAGE } from "./chat-upstream.ts";
+import { BALANCE, COUNTED, messages, QUOTED, textOf, useChatWorld } from "./chat-world.ts";
 import { clientLibraries } from "./client-libraries.ts";
-import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
+import { conversations } from "./conversations.ts";
 import { embeddingsContract } from "./embeddings-contract.ts";
 import { largeImages } from "./large-images.ts";
 import { serverFetches } from "./server-fetches.ts";
 import { walletBuyer } from "./wallet-buyer.ts";
-import { chatUpstream, floodedBytes, MODELS, USAGE } from "./chat-upstream.ts";
 
-const BALANCE = 1_000_000n;
-const TERMS = {
-  input_usd_per_million: 0.2,
-  output_usd_per_million: 0.6,
-  context_length: 100_000,
-  max_output_tokens: 500,
-};
-const MORE_TERMS: Readonly<Record<string, object>> = {
-  sees: { image_tokens: 100 },
-  fetches: { image_tokens: 100 },
-  open: { image_tokens: 100 },
-  once: { requests_per_minute: 1 },
-  "waits-for-a-second": { concurrency: 1 },
-};
-const KEY = "sk-upstream-0123456789abcdef";
-const messages = [{ role: "user" as const, content: "2+2?" }];
-/** 11 tokens at 0.2 and 2 at 0.6, as counted: 3.4, rounded up. */
-const COUNTED = 4;
-/** (64 + 8 + 4) * 0.2 + 500 * 0.6. */
-const QUOTED = 316;
-/** Not counted: 5 tokens at 0.2 for the prompt and one at 0.6 for the text. */
-const TWO_BYTES = 2;
-
-const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-openai-"));
-let upstream: ModelServer;
-const world = useWorld(async () => {
-  upstream = await chatUpstream(KEY);
-  // One upstream each, as the failures of one close it for a while.
-  const upstreams = MODELS.map((id) => ({
-    name: id,
-    api_key_env: "TOOL_FIRST_KEY",
-    stall_timeout_ms: 300,
-    first_piece_timeout_ms: id === "stays" ? 60_000 : 300,
-    ...(id === "open" && { unknown_members: "pass" }),
-    ...(id === "fetches" && { unknown_members: "pass", image_urls: "pass" }),
-    models: [{ id, ...TERMS, ...MORE_TERMS[id] }],
-  }));
-  // Serves two of the models where their first server is busy, or breaks off.
-  const second = {
-    name: "second",
-    models: ["shared", "shared-dies"].map((id) => ({ id, upstream_model: "good", ...TERMS })),
-  };
-  const embedders = EMBEDDING_MODELS.map((id) => ({
-    name: id,
-    models: [{ id: `chat-${id}`, ...TERMS }],
-    embedding_models: [{ id, input_usd_per_million: 2, context_length: 100, dimensions: 3 }],
-  }));
-  const file = path.join(folder, "config.json");
-  writeFileSync(file, JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders] } }));
-  return {
-    TOOLGATE_CONFIG: file,
-    INFERENCE_BASE_URL: upstream.baseUrl,
-    TOOL_FIRST_KEY: KEY,
-    GASLESS_MINIMUM_MICROUSD: "1",
-  };
-});
-let agent: Agent;
-let client: OpenAI;
-afterAll(async () => {
-  await upstream[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  agent = await world.agent({ balance: BALANCE });
-  client = openAi(agent);
-});
-
-function openAi({ apiKey }: Agent, options: object = {}): OpenAI {
-  return new OpenAI({ baseURL: `${world.gateway.baseUrl}/openai/v1`, apiKey, maxRetries: 0, ...options });
-}
-
-type Body = Record<string, unknown>;
-
-async function post(body: Body, who: Agent | undefined = agent, headers: Record<string, string> = {}) {
-  const {
-    status,
-    body: json,
-    headers: received,
-  } = await world.post(who, "/openai/v1/chat/completions", body, headers);
-  return { status, json, headers: received };
-}
-
-async function streamed(model: string, more: Body = {}, headers: Record<string, string> = {}) {
-  const body = { model, messages, stream: true as const, ...more };
-  const chunks: OpenAI.ChatCompletionChunk[] = [];
-  for await (const chunk of await client.chat.completions.create(body, { headers })) chunks.push(chunk);
-  return chunks;
-}
-
-const textOf = (chunks: readonly OpenAI.ChatCompletionChunk[]): string =>
-  chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("");
-
-async function receipts(): Promise<Body[]> {
-  return (await world.get(agent, "/receipts")).body.items;
-}
-
-async function lastRun(): Promise<Body> {
-  return (await world.get(agent, "/runs")).body.items[0];
-}
+const chat = useChatWorld();
+const { world, openAi, post, streamed, receipts } = chat;
 
 describe("chat completions over the OpenAI API", () => {
   it("answers the official client, with charge and receipt", async () => {
-    const answer = await client.chat.completions.create({ model: "good", messages, user: "u", n: 1 });
+    const answer = await chat.client.chat.completions.create({ model: "good", messages, user: "u", n: 1 });
     const [receipt] = await receipts();
     expect(receipt).toMatchObject({
       tool: "inference_chat",
@@ -139,7 +33,7 @@ describe("chat completions over the OpenAI API", () => {
       receipt,
     });
     expect(answer.id).toBe(`chatcmpl-${String(receipt?.["run_id"]).slice(4)}`);
-    const { messages: sent, user } = JSON.parse(upstream.received.at(-1)?.body ?? "");
+    const { messages: sent, user } = JSON.parse(chat.upstream.received.at(-1)?.body ?? "");
     expect([sent, user]).toEqual([messages, undefined]);
   });
 
@@ -156,15 +50,15 @@ describe("chat completions over the OpenAI API", () => {
       logprobs: true,
       top_logprobs: 2,
     };
-    const first = await client.chat.completions.create({ model: "tools", messages, ...passed });
+    const first = await chat.client.chat.completions.create({ model: "tools", messages, ...passed });
     const message = first.choices[0]?.message;
-    expect(JSON.parse(upstream.received.at(-1)?.body ?? "")).toMatchObject(passed);
+    expect(JSON.parse(chat.upstream.received.at(-1)?.body ?? "")).toMatchObject(passed);
     expect(message?.tool_calls).toEqual([
       { id: "call_1", type: "function", function: { name: "add", arguments: '{"a":2,"b":2}' } },
     ]);
     if (!message) throw new Error("no message");
     const result = { role: "tool" as const, tool_call_id: "call_1", content: "4" };
-    const second = await client.chat.completions.create({
+    const second = await chat.client.chat.completions.create({
       model: "tools",
       messages: [...messages, message, result],
       tools,
@@ -183,13 +77,22 @@ describe("chat completions over the OpenAI API", () => {
         parameters: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
       },
     };
-    const loop = client.chat.completions.runTools({ model: "tools", messages, stream: true, tools: [add] });
+    const loop = chat.client.chat.completions.runTools({
+      model: "tools",
+      messages,
+      stream: true,
+      tools: [add],
+    });
     expect(await loop.finalContent()).toBe("It is 4.");
     const format = zodResponseFormat(z.object({ answer: z.number() }), "answer");
-    const parsed = client.chat.completions.stream({ model: "structured", messages, response_format: format });
+    const parsed = chat.client.chat.completions.stream({
+      model: "structured",
+      messages,
+      response_format: format,
+    });
     const final = await parsed.finalChatCompletion();
     expect(final.choices[0]?.message.parsed).toEqual({ answer: 4 });
-    const whole = await client.chat.completions.parse({
+    const whole = await chat.client.chat.completions.parse({
       model: "structured",
       messages,
       response_format: format,
@@ -216,28 +119,28 @@ describe("chat completions over the OpenAI API", () => {
 
   it("replays the stored answer for a repeated key, whole or as a stream", async () => {
     const key = { "Idempotency-Key": "once" };
-    const asked = upstream.received.length;
+    const asked = chat.upstream.received.length;
     const first = await streamed("tools", {}, key);
     const again = await streamed("tools", {}, key);
-    const whole = await client.chat.completions.create({ model: "tools", messages }, { headers: key });
+    const whole = await chat.client.chat.completions.create({ model: "tools", messages }, { headers: key });
     const ids = [first.at(-1), again.at(-1), whole].map((answer) => answer?.usage);
     expect(new Set(ids.map((usage) => JSON.stringify(usage))).size, JSON.stringify(ids)).toBe(1);
     expect(again[0]?.choices[0]?.delta.tool_calls).toMatchObject([
       { index: 0, id: "call_1", function: { name: "add", arguments: '{"a":2,"b":2}' } },
     ]);
     expect(whole.choices[0]?.finish_reason).toBe("tool_calls");
-    expect([upstream.received.length - asked, (await receipts()).length]).toEqual([1, 1]);
+    expect([chat.upstream.received.length - asked, (await receipts()).length]).toEqual([1, 1]);
     const none = { max_tokens: null, stop: null, user: null, stream: null, tools: null };
     const nulls = await post(
       { model: "tools", messages: [{ ...messages[0], name: null }], ...none },
-      agent,
+      chat.agent,
       key,
     );
     expect(nulls.json.usage).toEqual(whole.usage);
-    const other = await post({ model: "good", messages }, agent, key);
+    const other = await post({ model: "good", messages }, chat.agent, key);
     expect(other).toMatchObject({ status: 422, json: { error: { code: "IDEMPOTENCY_MISMATCH" } } });
     const specified = { model: "tools", messages };
-    const form = await world.call(agent, "inference_chat", specified, { headers: key });
+    const form = await world.call(chat.agent, "inference_chat", specified, { headers: key });
     expect(form.status, "another form is another call").toBe(422);
   });
 });
@@ -249,8 +152,8 @@ describe("models with settings of their own", () => {
       { type: "text" as const, text: "What?" },
       { type: "image_url" as const, image_url },
     ];
-    await client.chat.completions.create({ model: "sees", messages: [{ role: "user", content }] });
-    const { messages: sent } = JSON.parse(upstream.received.at(-1)?.body ?? "");
+    await chat.client.chat.completions.create({ model: "sees", messages: [{ role: "user", content }] });
+    const { messages: sent } = JSON.parse(chat.upstream.received.at(-1)?.body ?? "");
     expect(sent).toEqual([{ role: "user", content }]);
     const text = JSON.stringify({ role: "user", content: [content[0]] }).length;
     const quoted = Math.ceil((64 + 8 + text + 100) * 0.2 + 500 * 0.6);
@@ -262,15 +165,15 @@ describe("models with settings of their own", () => {
   it("passes unknown members on where the operator says so, and nowhere else", async () => {
     const { status } = await post({ model: "open", messages, guided_regex: "x" });
     expect(status).toBe(200);
-    expect(JSON.parse(upstream.received.at(-1)?.body ?? "")).toMatchObject({ guided_regex: "x" });
+    expect(JSON.parse(chat.upstream.received.at(-1)?.body ?? "")).toMatchObject({ guided_regex: "x" });
     const refused = await post({ model: "good", messages, guided_regex: "x" });
     expect(refused.json.error).toMatchObject({ code: "INVALID_REQUEST", param: "guided_regex" });
   });
 
   it("limits a model's requests per minute over all accounts, uncharged", async () => {
-    await client.chat.completions.create({ model: "once", messages });
+    await chat.client.chat.completions.create({ model: "once", messages });
     const other = await world.agent({ balance: BALANCE });
-    const asked = upstream.received.length;
+    const asked = chat.upstream.received.length;
     const refused = await openAi(other)
       .chat.completions.create({ model: "once", messages })
       .catch((error: unknown) => error);
@@ -278,182 +181,33 @@ describe("models with settings of their own", () => {
     if (!(refused instanceof OpenAI.RateLimitError)) return;
     expect([refused.code, refused.type]).toEqual(["RATE_LIMITED", "rate_limit_error"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(30);
-    expect(upstream.received.length).toBe(asked);
+    expect(chat.upstream.received.length).toBe(asked);
     expect((await world.get(other, "/receipts")).body.items).toEqual([]);
   });
 
   it("limits a model's concurrent calls, and serves the next after them", async () => {
     const body = { model: "waits-for-a-second", messages };
-    const asked = upstream.received.length;
+    const asked = chat.upstream.received.length;
     const first = post(body);
-    await expect.poll(() => upstream.received.length).toBe(asked + 1);
+    await expect.poll(() => chat.upstream.received.length).toBe(asked + 1);
     expect(await post(body)).toMatchObject({ status: 429, json: { error: { code: "RATE_LIMITED" } } });
     expect((await first).status).toBe(200);
     expect((await post(body)).status).toBe(200);
   });
 });
 
-/** Model, what has come, finish reason, charge. */
-const ENDINGS = [
-  ["upstream sent a null for its choices", "null-choices", "Four.", "stop", COUNTED],
-  ["upstream ended without a count", "done-without-usage", "Fo", "stop", TWO_BYTES],
-  ["upstream counted below zero", "negative-usage", "Fo", "stop", TWO_BYTES],
-  ["upstream counted more than the quote", "huge-usage", "Fo", "stop", QUOTED],
-  ["upstream sent a second choice", "two-choices", "Fo", "stop", COUNTED],
-  ["upstream compressed", "gzip", "Fo", "stop", COUNTED],
-] as const;
-
-describe("endings of streams", () => {
-  it.each(ENDINGS)(
-    "%s: charges what was delivered, and replays it",
-    async (_, model, text, reason, charge) => {
-      const key = { "Idempotency-Key": "once" };
-      const first = await streamed(model, {}, key);
-      expect(textOf(first)).toBe(text);
-      expect(first.at(-1)).toMatchObject({
-        choices: [{ finish_reason: reason }],
-        usage: { cost_usdc_microusd: charge },
-      });
-      const again = await streamed(model, {}, key);
-      expect([textOf(again), again.at(-1)?.usage]).toEqual([text, first.at(-1)?.usage]);
-      expect(await receipts()).toHaveLength(1);
-    },
-  );
-
-  it.each(["dies-at-once", "stalls-at-once", "repeats-key", "repeats-key-slowly", "malformed-event"])(
-    "%s: charges nothing, with an HTTP status",
-    async (model) => {
-      const answer = await post({ model, messages, stream: true });
-      expect(answer).toMatchObject({
-        status: 500,
-        json: { error: { type: "server_error", code: "TOOL_FAILED" } },
-      });
-      expect(JSON.stringify(answer.json)).not.toContain(KEY.slice(0, 12));
-      expect([await receipts(), await lastRun()]).toMatchObject([[], { status: "failed" }]);
-    },
-  );
-
-  it("caller left: ends the upstream's work and charges what was generated, once", async () => {
-    const key = { "Idempotency-Key": "left" };
-    const body = { model: "floods", messages, stream: true as const };
-    const stream = await client.chat.completions.create(body, { headers: key });
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await expect.poll(async () => (await lastRun())["status"]).toBe("completed");
-    const again = await streamed("floods", {}, key);
-    expect(again.at(-1)?.choices[0]).toMatchObject({
-      finish_reason: "length",
-      original_finish_reason: "cancelled",
-    });
-    expect(textOf(again)).toMatch(/^x+$/);
-    const generated = Math.ceil(1 + 0.6 * Math.min(500, Math.ceil(textOf(again).length / 5)));
-    expect(await receipts()).toMatchObject([{ debited_usdc_microusd: generated }]);
-  });
-
-  it("caller left before the first chunk: charges nothing", async () => {
-    const asked = upstream.received.length;
-    const controller = new AbortController();
-    const body = { model: "stays", messages, stream: true as const };
-    const stream = client.chat.completions.create(body, { signal: controller.signal });
-    await expect.poll(() => upstream.received.length).toBe(asked + 1);
-    controller.abort();
-    await expect(stream).rejects.toThrow();
-    await expect.poll(async () => (await lastRun())["status"]).toBe("cancelled");
-    expect(await receipts()).toEqual([]);
-  });
-
-  it("a caller that reads nothing: stops the upstream from sending more", async () => {
-    const asked = upstream.received.length;
-    const body = JSON.stringify({ model: "floods", messages, stream: true });
-    const socket = connect(Number(new URL(world.gateway.baseUrl).port), "127.0.0.1").pause();
-    socket.on("error", () => {});
-    socket.write(
-      `POST /openai/v1/chat/completions HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer ${agent.apiKey}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
-    await expect.poll(() => upstream.received.length).toBe(asked + 1);
-    // Once all buffers are full, what the upstream has sent stays the same.
-    let before = 0;
-    const hasStopped = () => {
-      const stopped = before > 0 && floodedBytes() === before;
-      before = floodedBytes();
-      return stopped;
-    };
-    // Some ten thousand chunks, which takes a busy machine minutes.
-    await expect.poll(hasStopped, { interval: 300, timeout: 400_000 }).toBe(true);
-    // Nothing else stopped it: it goes on as soon as the caller reads.
-    const held = floodedBytes();
-    socket.resume();
-    await expect.poll(() => floodedBytes()).toBeGreaterThan(held);
-    socket.destroy();
-    await expect.poll(async () => (await lastRun())["status"]).toBe("completed");
-  });
-});
-
-describe("models of several upstreams", () => {
-  const askedOf = (from: number) => upstream.received.slice(from).map(({ body }) => JSON.parse(body).model);
-
-  it("asks the next upstream while nothing has come from the first", async () => {
-    const from = upstream.received.length;
-    expect(textOf(await streamed("shared"))).toBe("Four.");
-    expect(askedOf(from)).toEqual(["shared", "good"]);
-    expect(await receipts()).toMatchObject([{ debited_usdc_microusd: COUNTED }]);
-  });
-
-  it("asks no other upstream after the first byte of an answer", async () => {
-    const from = upstream.received.length;
-    const { text, error } = await brokenStream(client, "shared-dies");
-    expect([text, error.code]).toEqual(["Fo", "connection_lost"]);
-    expect(askedOf(from)).toEqual(["shared-dies"]);
-    expect(await receipts()).toHaveLength(1);
-  });
-
-  it("asks no other upstream for a whole answer that broke off, and charges nothing", async () => {
-    const from = upstream.received.length;
-    const answer = await post({ model: "shared-dies", messages });
-    expect(answer).toMatchObject({ status: 500, json: { error: { code: "TOOL_FAILED" } } });
-    expect([askedOf(from), await receipts()]).toEqual([["shared-dies"], []]);
-  });
-});
-
-describe("curl", () => {
-  const curl = spawnSync("curl", ["--version"]).error === undefined;
-
-  it.skipIf(!curl)("reads a stream without buffering (skipped where curl is missing)", async () => {
-    const child = spawn("curl", [
-      "-sN",
-      `${world.gateway.baseUrl}/openai/v1/chat/completions`,
-      "-H",
-      `Authorization: Bearer ${agent.apiKey}`,
-      "-H",
-      "Content-Type: application/json",
-      "-d",
-      JSON.stringify({ model: "stalls-after-text", messages, stream: true }),
-    ]);
-    const parts: string[] = [];
-    for await (const part of child.stdout) parts.push(String(part));
-    expect(parts.length, "the first chunk arrives before the end").toBeGreaterThan(1);
-    const events = parts.join("").trim().split("\n\n");
-    expect(events.at(-1)).toBe("data: [DONE]");
-    expect(JSON.parse(events.at(-2)?.slice("data: ".length) ?? "")).toMatchObject({
-      error: { code: "timeout", type: "server_error", param: null },
-      receipt_id: expect.stringMatching(/^rcpt_/),
-      usage: { cost_usdc_microusd: TWO_BYTES },
-    });
-  });
-});
-
-clientLibraries(world, () => agent, COUNTED);
+clientLibraries(world, () => chat.agent, COUNTED);
 largeImages(
   world,
-  () => upstream,
-  () => agent,
+  () => chat.upstream,
+  () => chat.agent,
 );
 conversations(
   world,
-  () => upstream,
-  () => agent,
+  () => chat.upstream,
+  () => chat.agent,
 );
-serverFetches(world, () => upstream);
+serverFetches(world, () => chat.upstream);
 walletBuyer(world, COUNTED, QUOTED);
 
 describe("errors over the OpenAI API", () => {
@@ -477,13 +231,23 @@ describe("errors over the OpenAI API", () => {
     expect(json.error.message).toMatch(new RegExp(`^${param.replaceAll(/[.[\]]/g, "\\$&")}: `));
   });
 
+  it("is 429 with the wait where the model's server limits the gateway, which clients repeat", async () => {
+    const body = { model: "limits", messages };
+    const refused = await chat.client.chat.completions.create(body).catch((error: unknown) => error);
+    if (!(refused instanceof OpenAI.RateLimitError)) throw new Error("not limited", { cause: refused });
+    expect([refused.code, refused.type]).toEqual(["UNAVAILABLE", "rate_limit_error"]);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    const { choices } = await openAi(chat.agent, { maxRetries: 3 }).chat.completions.create(body);
+    expect([choices[0]?.message.content, await receipts()]).toMatchObject(["Four.", [{}]]);
+  });
+
   it("is what the official client expects: 401, 404, 429 with OpenAI's headers", async () => {
-    const stranger = openAi({ ...agent, apiKey: "sk-agent-unknown" });
+    const stranger = openAi({ ...chat.agent, apiKey: "sk-agent-unknown" });
     await expect(stranger.chat.completions.create({ model: "good", messages })).rejects.toBeInstanceOf(
       OpenAI.AuthenticationError,
     );
-    await expect(client.models.retrieve("no/such")).rejects.toBeInstanceOf(OpenAI.NotFoundError);
-    await expect(client.completions.create({ model: "good", prompt: "x" })).rejects.toMatchObject({
+    await expect(chat.client.models.retrieve("no/such")).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(chat.client.completions.create({ model: "good", prompt: "x" })).rejects.toMatchObject({
       status: 404,
       type: "not_found_error",
     });
@@ -521,10 +285,4 @@ describe("errors over the OpenAI API", () => {
   });
 });
 
-embeddingsContract(world, () => upstream);
-brokenStreams(
-  world,
-  () => upstream,
-  () => agent,
-  { uncounted: TWO_BYTES, counted: COUNTED },
-);
+embeddingsContract(world, () => chat.upstream);

@@ -57,19 +57,30 @@ export function requestedKey({ limits, ...key }: CreateRequest): RequestedKey {
 interface ChangeRequest {
   readonly name?: string | undefined;
   readonly limits?: KeyLimitsMessage | undefined;
+  readonly expectedLimits?: KeyLimitsMessage | undefined;
   readonly groupId?: string | undefined;
 }
 
 /** @throws ToolgateError INVALID_REQUEST */
-export function requestedChange({ name, limits, groupId }: ChangeRequest, rules: KeyRules): KeyChange {
-  return validateKeyChange({ name, limits: requestedLimits(limits), groupId }, rules);
+export function requestedChange(
+  { limits, expectedLimits, ...change }: ChangeRequest,
+  rules: KeyRules,
+): KeyChange {
+  const expected = requestedLimits(expectedLimits, "expected_limits");
+  return validateKeyChange(
+    { name: undefined, groupId: undefined, ...change, limits: requestedLimits(limits), expected },
+    rules,
+  );
 }
 
-export function requestedLimits(limits: KeyLimitsMessage | undefined): RequestedLimits | undefined {
+export function requestedLimits(
+  limits: KeyLimitsMessage | undefined,
+  field = "limits",
+): RequestedLimits | undefined {
   if (!limits) return undefined;
   const { expiresAt, callUsdcMicrousd: perCall, tools } = limits;
   return {
-    expiresAt: dateIn("limits.expires_at", expiresAt),
+    expiresAt: dateIn(`${field}.expires_at`, expiresAt),
     perCall,
     tools,
     ...requestedBudget(limits),

@@ -14,7 +14,8 @@ import { SOLANA } from "../../../domain/payments/payment-id.ts";
 import type { BodyProof, ProofCarriers } from "../../../domain/payments/proof.ts";
 import type { ListedTool } from "../../../domain/tools/tool.ts";
 import { DetailedError } from "../../error-details.ts";
-import type { KeyedContext, RequestContext } from "../../request-context.ts";
+import type { Caller } from "../../../domain/accounts/caller.ts";
+import type { RequestContext } from "../../request-context.ts";
 import type { X402Offers } from "../../x402/offers.ts";
 import { SharedMessage } from "../../shared-message.ts";
 import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../../x402/settlement.ts";
@@ -77,8 +78,8 @@ export function toolService(
         return failed(error);
       }
     },
-    async getPrice({ tool, params = {} }, { caller }) {
-      const { price, metered, balance, missing } = await priceCall(deps, { tool, params }, caller);
+    async getPrice({ tool, params = {} }, { caller, record }) {
+      const { price, metered, balance, missing } = await priceCall(deps, { tool, params }, caller, record);
       return {
         tool,
         priceUsdcMicrousd: price,
@@ -109,15 +110,13 @@ function reportOnce({ onSettlement }: RequestContext): Notify {
 }
 
 /** The header of a stream is sent before there is a receipt, so its payment is reported at the start. */
-function callContext(context: KeyedContext, proof: ProofCarriers, notify: Notify): CallContext {
-  const { caller, requestId, signal, progress, output, attached, record } = context;
-  const call = { caller, requestId, signal, progress, attached, record };
-  if (!output) return call;
+function callContext(context: RequestContext<Caller>, proof: ProofCarriers, notify: Notify): CallContext {
+  if (!context.output) return context;
   const onStart = (payment: StartPayment | undefined) => {
     notify(payment && settlementOfSuccess(proof, payment));
-    context.onStart?.();
+    context.onStart?.(payment);
   };
-  return { ...call, output, onStart };
+  return { ...context, onStart };
 }
 
 function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: PaymentProof): BodyProof {

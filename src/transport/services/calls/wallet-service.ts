@@ -1,6 +1,6 @@
 import { WalletService } from "#gen/toolgate/v1/wallet_service_pb.ts";
 import type { WalletSignIn } from "../../../app/accounts/sign-in.ts";
-import { callByWallet, type WalletCallDeps } from "../../../app/calls/call-by-wallet.ts";
+import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
 import { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
@@ -19,7 +19,7 @@ import { noteResult } from "./note-result.ts";
 import { receiptMessage } from "./receipt-message.ts";
 
 export interface WalletServiceOptions {
-  readonly deps: WalletCallDeps;
+  readonly deps: CallToolDeps;
   readonly offers: X402Offers;
   readonly messages: PaymentRequiredMessages;
   readonly unpaid: Pick<UnpaidAnswers, "paid">;
@@ -42,10 +42,11 @@ export function walletService(options: WalletServiceOptions | undefined): Servic
       const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
       const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
       try {
-        const { result, receipt, payer } = await callByWallet(
+        const probed = context.unreadable !== undefined;
+        const { result, receipt, payer } = await callTool(
           options.deps,
           { tool, params, ...proof, idempotencyKey },
-          { caller, requestId, signal, record: context.record, probed: context.unreadable !== undefined },
+          { caller, keyless: true, probed, requestId, signal, record: context.record },
         );
         noteResult(context.record, result, receipt);
         if (receipt && context.client) options.unpaid.paid(context.client);

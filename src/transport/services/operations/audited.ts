@@ -13,7 +13,7 @@ import {
 } from "../../../app/operations/operator-actions.ts";
 import type { Caller } from "../../../domain/accounts/caller.ts";
 import { isJsonObject } from "../../../domain/core/json.ts";
-import type { KeyedContext } from "../../request-context.ts";
+import type { RequestContext } from "../../request-context.ts";
 import type { AuditedAction, Endpoint, ServiceBinding } from "../../endpoint.ts";
 
 /** Logs each change by an operator before it runs. @throws Error for a changing method without an action */
@@ -32,7 +32,7 @@ function auditedEndpoint(method: DescMethod, endpoint: Endpoint, deps: RecordedA
   if (action === undefined) throw new Error(`${method.toString()} has no action for the operator log`);
   return {
     ...endpoint,
-    handle: (request: Message, context: KeyedContext) =>
+    handle: (request: Message, context: RequestContext<Caller>) =>
       recordedAction(deps, actionOf(method.input, action, request, context.caller), async () =>
         endpoint.handle(request, context),
       ),

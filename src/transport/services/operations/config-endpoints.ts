@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   ConfigChangeSchema,
+  ConfigInstanceSchema,
   ConfigVersionSchema,
   type OperationsService,
 } from "#gen/toolgate/v1/operations_service_pb.ts";
@@ -25,8 +26,20 @@ type ConfigMethod =
   | "getConfigVersion"
   | "rollBackConfig";
 
+/** Longer than an instance polls that misses a notification. */
+const WAIT_SECONDS = 30;
+
 /** The methods of the operations service that read and change the configuration. */
 export function configEndpoints(admin: ConfigAdmin): Pick<Methods<typeof OperationsService>, ConfigMethod> {
+  /** Waits for the instances; the version stays in force if the caller leaves. */
+  const switched = async (made: ConfigApplication, waitSeconds = WAIT_SECONDS, signal: AbortSignal) => {
+    const { live: instances, behind } = await admin.awaitSwitch(made.version, 1_000 * waitSeconds, signal);
+    return {
+      ...applicationMessage(made),
+      instances,
+      behind: behind.map(({ instance, version }) => create(ConfigInstanceSchema, { instance, version })),
+    };
+  };
   return {
     async validateConfig({ document }) {
       const { problems, warnings } = await admin.validate(document);
@@ -63,9 +76,9 @@ export function configEndpoints(admin: ConfigAdmin): Pick<Methods<typeof Operati
     applyConfig: {
       key: "required",
       action: { name: () => "config.apply", target: targetOf, details: detailsOf },
-      async handle({ document, expectedVersion: expected, note }, { caller }) {
+      async handle({ document, expectedVersion: expected, note, waitSeconds }, { caller, signal }) {
         const decision = { actor: caller.keyId, note: note || undefined, expected };
-        return applicationMessage(await admin.apply(document, decision));
+        return switched(await admin.apply(document, decision), waitSeconds, signal);
       },
     },
     rollBackConfig: {
@@ -75,9 +88,9 @@ export function configEndpoints(admin: ConfigAdmin): Pick<Methods<typeof Operati
         target: targetOf,
         details: ({ version = null, ...request }) => ({ version, ...detailsOf(request) }),
       },
-      async handle({ version, expectedVersion: expected, note }, { caller }) {
+      async handle({ version, expectedVersion: expected, note, waitSeconds }, { caller, signal }) {
         const decision = { actor: caller.keyId, note: note || undefined, expected };
-        return applicationMessage(await admin.rollBack(version, decision));
+        return switched(await admin.rollBack(version, decision), waitSeconds, signal);
       },
     },
   };

@@ -20,7 +20,6 @@ import {
   type EventType,
   OPERATOR_EVENTS,
 } from "../../../domain/webhooks/webhook.ts";
-import type { KeyedContext } from "../../request-context.ts";
 import { DEFAULT_LIMIT, found } from "../page.ts";
 import { bind, type ServiceBinding } from "../../endpoint.ts";
 import { dateIn } from "../request-fields.ts";
@@ -110,7 +109,7 @@ export function webhookService(deps: WebhookServiceDeps): ServiceBinding {
 const KIND = "webhook endpoint";
 
 /** @throws ToolgateError FORBIDDEN for the deployment's without the operator role */
-function ownerOf(deployment: boolean, { accountId, operator }: KeyedContext["caller"]): WebhookOwner {
+function ownerOf(deployment: boolean, { accountId, operator }: Caller): WebhookOwner {
   if (!deployment) return accountId;
   if (!operator) throw new ToolgateError("FORBIDDEN", "deployment: requires the operator role; leave it out");
   return OPERATORS;

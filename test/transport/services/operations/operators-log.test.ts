@@ -314,7 +314,7 @@ describe("an action", () => {
     expect(given).toMatchObject({ code: 0, stderr: "" });
     // The other commands use the same ports.
     const { accounts, apiKeys, suspense, refunds } = withOperatorLog(
-      world.postgres,
+      world.ports,
       createLogger("silent", { secrets: [] }),
     );
     await accounts.setOperator(accountId, false);
@@ -351,10 +351,11 @@ describe("an action", () => {
     const reasons = items.flatMap(({ details }) => JSON.parse(details).reason ?? []);
     expect(reasons).toEqual(["late", "paid", "gift", "ours", "bad"]);
     const details = { account_id: accountId, name: "by hand", scopes: [] };
-    const written = { expiresAt: "2100-01-01T00:00:00.000Z", perCall: "5", tools: ["t"], warnPercent: 80 };
+    const unlimited = { perDay: null, perMonth: null, inAll: null };
+    const limited = { expiresAt: "2100-01-01T00:00:00.000Z", perCall: "5", tools: ["t"], warnPercent: 80 };
     expect(JSON.parse(items.find(({ action }) => action === "key.create")?.details ?? "")).toEqual({
       ...details,
-      limits: written,
+      limits: { ...unlimited, ...limited },
     });
     expect(items.filter(({ repeats }) => repeats !== "").map(({ action }) => action)).toEqual([
       "account.adjust",

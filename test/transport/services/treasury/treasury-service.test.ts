@@ -3,7 +3,6 @@ import { status } from "@grpc/grpc-js";
 import { base58 } from "@scure/base";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
-import { ReceiptStatus } from "#gen/toolgate/v1/receipt_pb.ts";
 import { SuspenseStatus, TreasuryService } from "#gen/toolgate/v1/treasury_service_pb.ts";
 import { useWorld } from "../../../support/use-world.ts";
 import type { Agent } from "../../../support/world.ts";
@@ -90,37 +89,6 @@ describe("a transfer that names no quote", () => {
     const { transfer } = await call(assignSuspense, { txSignature: tx, owner, reason: "mine" });
     expect(transfer).toMatchObject({ status: SuspenseStatus.ASSIGNED, owner });
     expect(await call(getTreasury, {})).toMatchObject({ suspenseCount: before.suspenseCount });
-  });
-
-  it("lists suspended transfers in pages", async () => {
-    for (const amount of [1n, 2n, 3n]) await gift(world, payer, amount, `gift ${amount}`);
-    const whole = await call(listSuspense, {});
-    const found = [];
-    let cursor: string | undefined;
-    do {
-      const page = await call(listSuspense, { limit: 2, cursor });
-      expect(page.hasMore).toBe(page.nextCursor !== undefined);
-      found.push(...page.items);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    expect(found).toEqual(whole.items);
-    expect(found.slice(0, 3).map((item) => item.amountUsdcMicrousd)).toEqual([3n, 2n, 1n]);
-  });
-});
-
-describe("a receipt", () => {
-  it("refunds a receipt once", async () => {
-    const buyer = await world.agent({ balance: 1_000n });
-    const { body } = await buy(buyer);
-    const refund = { receiptId: String(body.receipt.receipt_id), reason: "it was of no use" };
-    const first = await call(refundReceipt, refund);
-    expect(first).toMatchObject({
-      refunded: true,
-      receipt: { status: ReceiptStatus.REFUNDED, refundedUsdcMicrousd: 1_000n, receiptId: refund.receiptId },
-    });
-    expect(await call(refundReceipt, refund)).toEqual({ ...first, refunded: false });
-    expect((await buy(buyer)).status).toBe(200);
-    expect((await buy(buyer)).status).toBe(402);
   });
 });
 

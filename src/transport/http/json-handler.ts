@@ -4,20 +4,14 @@ import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { namesTool } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { SoldTools } from "../x402/sold-tools.ts";
-import {
-  isProbe,
-  type JsonCall,
-  type JsonExchange,
-  type JsonHandler,
-  type JsonRoutes,
-  toolOf,
-} from "./json-routes.ts";
-import { requireIdentityCoding } from "./request-head.ts";
+import type { HttpHandler } from "./dispatch.ts";
+import type { HttpExchange } from "./exchange.ts";
+import { isProbe, type FoundRoute, type JsonRoutes, toolOf } from "./json-routes.ts";
+import { requireHost, requireIdentityCoding } from "./request-head.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** HTTP/JSON: serves the contract's paths by the generated routes. */
-export class Facade implements JsonHandler {
-  readonly transport = "http";
+export class JsonHandler implements HttpHandler {
   readonly #routes: JsonRoutes;
   readonly #pipeline: Pipeline;
   readonly #sold: Pick<SoldTools, "byName">;
@@ -28,22 +22,32 @@ export class Facade implements JsonHandler {
     this.#sold = sold;
   }
 
-  /** Serves one request. Never throws. @param gone aborts when the client disconnects before the response */
-  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    return this.#routes.handle(request, response, gone, this);
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): boolean {
+    void this.#serve(this.#routes.open("http", request, response, gone));
+    return true;
   }
 
-  respond(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
-    if (isProbe(exchange.request, call.operation)) return this.#offer(exchange, call);
-    return this.#routes.invoke(
-      exchange,
-      call,
-      this.#bodyOf(exchange, call),
-      this.#routes.context(exchange, call, "step"),
-    );
+  async #serve(exchange: HttpExchange): Promise<void> {
+    const routes = this.#routes;
+    try {
+      requireHost(exchange.request);
+      const found = routes.find(exchange, exchange.path);
+      const arriving = routes.read(exchange, found, await routes.authenticate(exchange, found));
+      const body = arriving instanceof Promise ? await arriving : arriving;
+      const answer = this.#pipeline.time.measure(exchange.record, () => this.#answer(exchange, found, body));
+      routes.send(exchange, answer instanceof Promise ? await answer : answer);
+    } catch (error) {
+      routes.send(exchange, routes.errorResponse(exchange, error));
+    }
   }
 
-  #bodyOf({ path }: JsonExchange, { operation: { method, endpoint }, body }: JsonCall): unknown {
+  #answer(exchange: HttpExchange, found: FoundRoute, body: Buffer): HttpResponse | Promise<HttpResponse> {
+    if (isProbe(exchange.request, found.operation)) return this.#offer(exchange, found, body);
+    const json = this.#parsed(exchange, found, body);
+    return this.#routes.invoke(found, exchange.query, json, this.#routes.context(exchange, "step"));
+  }
+
+  #parsed({ path }: HttpExchange, { operation: { method, endpoint } }: FoundRoute, body: Buffer): unknown {
     if (namesTool(method))
       this.#pipeline.sizes.requireJson(body, endpoint.key === "wallet" ? toolOf(path) : undefined);
     return parseBody(body);
@@ -53,19 +57,18 @@ export class Facade implements JsonHandler {
    * Answers a call without a payment: with its own terms or, if it cannot be read, with those of the tool's
    * example. Indexers demand a 402 before any check. What is paid is checked again.
    */
-  #offer(exchange: JsonExchange, call: JsonCall): HttpResponse | Promise<HttpResponse> {
+  #offer(exchange: HttpExchange, found: FoundRoute, body: Buffer): HttpResponse | Promise<HttpResponse> {
     const { request, record, path } = exchange;
-    const unread = { ...exchange, query: "" };
-    const context = this.#routes.context(exchange, call, "step");
+    const context = this.#routes.context(exchange, "step");
     const exampleTerms = (problem: unknown) => {
       const unreadable = problemOf(problem);
       if (unreadable === undefined) throw problem;
       const example = this.#sold.byName().get(toolOf(path))?.example ?? {};
-      return this.#routes.invoke(unread, call, example, { ...context, unreadable });
+      return this.#routes.invoke(found, "", example, { ...context, unreadable });
     };
     try {
       requireReadable(request);
-      const answer = this.#routes.invoke(unread, call, this.#bodyOf(exchange, call), context);
+      const answer = this.#routes.invoke(found, "", this.#parsed(exchange, found, body), context);
       if (!(answer instanceof Promise)) return answer;
       return answer.catch((error) => this.#pipeline.time.measure(record, () => exampleTerms(error)));
     } catch (error) {

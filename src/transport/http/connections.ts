@@ -6,18 +6,23 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { hasBody } from "./body.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./connection-limits.ts";
-import { dispatcher, type RequestHandlers } from "./dispatch.ts";
+import { dispatcher, type HttpHandler } from "./dispatch.ts";
+import type { ServerTls } from "../server-tls.ts";
 import type { JsonRoutes } from "./json-routes.ts";
 import { OpenResponses } from "./open-responses.ts";
 import { HEAD_LIMIT, parseError } from "./parse-error.ts";
 
-export interface HttpServerParts extends RequestHandlers {
+export interface HttpServerParts {
+  /** In the order in which they are asked. */
+  readonly handlers: readonly HttpHandler[];
   /** Answers bytes that are not a request. */
   readonly routes: Pick<JsonRoutes, "refusal">;
+  readonly tls?: ServerTls | undefined;
 }
 
 /** The HTTP/1.1 server: its connections, the order of responses on each, and their end. */
@@ -28,9 +33,8 @@ export class HttpServer {
   #draining = false;
 
   /** @param limits overrides {@link CONNECTION_LIMITS} */
-  constructor(parts: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
-    const { routes } = parts;
-    const dispatch = dispatcher(parts);
+  constructor({ handlers, routes, tls }: HttpServerParts, limits: Partial<ConnectionLimits> = {}) {
+    const dispatch = dispatcher(handlers);
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     this.#responses = new OpenResponses(this.#limits, (socket) => {
       // No new connections are accepted, so each ends after its last response.
@@ -40,7 +44,7 @@ export class HttpServer {
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
       // Node parses the rest of a packet after the connection is destroyed.
-      if (socket.destroyed) return;
+      if (socket.destroyed || socket.writableEnded || this.#responses.isEnding(socket)) return;
       if (!isPlainlyFramed(request)) return this.#refuse(socket, undefined, answer);
       const gone = this.#responses.add(socket, response);
       // One packet holds many requests; all of them would run.
@@ -52,7 +56,7 @@ export class HttpServer {
       if (this.#draining) response.shouldKeepAlive = false;
       dispatch(request, response, gone);
     };
-    this.#server = createServer(optionsOf(this.#limits), handle);
+    this.#server = openServer(this.#limits, tls, handle);
     this.#server.maxConnections = this.#limits.connections;
     this.#server.setTimeout(this.#limits.stallMs, (socket) => this.#onIdle(socket));
     // Servers may ignore unknown expectations (RFC 9110 section 10.1.1).
@@ -127,6 +131,21 @@ function mustEnd(request: IncomingMessage): boolean {
   const { method, httpVersion, headers } = request;
   if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return true;
   return (method === "GET" || method === "HEAD") && hasBody(request);
+}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+function openServer(limits: ConnectionLimits, tls: ServerTls | undefined, handle: Handle): Server {
+  if (!tls) return createServer(optionsOf(limits), handle);
+  const server = createTlsServer({ ...optionsOf(limits), ...secureOptionsOf(limits, tls) }, handle);
+  tls.onChange((files) => server.setSecureContext(files));
+  return server;
+}
+
+/** With TLS_CLIENT_CA, only clients with a certificate of it may connect. */
+function secureOptionsOf({ headMs }: ConnectionLimits, { files }: ServerTls) {
+  const checked = files.ca !== undefined;
+  return { ...files, handshakeTimeout: headMs, requestCert: checked, rejectUnauthorized: checked };
 }
 
 function optionsOf({ headMs, requestMs, idleMs, checkMs }: ConnectionLimits): ServerOptions {
