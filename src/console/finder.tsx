@@ -7,13 +7,18 @@ import { Button, Dialog, Field, Icon, Input, Time } from "./ui/index.ts";
 import { useSettled } from "./ui/use-settled.ts";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { truncateMiddle } from "./format.ts";
+import { useKeys } from "./pages/keys/use-keys.ts";
 import { NAV_ITEMS, OPERATOR_NAV_ITEMS } from "./routes.ts";
+import { useCatalogue } from "./rpc.ts";
 import type { IconName } from "./ui/icon.tsx";
+
+/** Most names that are shown. */
+const MAX_NAMED = 20;
 
 /** Waits for a pause in typing, ms. */
 const PAUSE_MS = 250;
 
-/** Opens a page by its name, or a record of the account by its id (WAI-ARIA combobox). */
+/** Opens a page, an action, a tool or a key by its name, or a record by its id (WAI-ARIA combobox). */
 export function Finder({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <Dialog open={open} title="Find" onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
@@ -36,7 +41,8 @@ function FinderBox({ onClose }: { onClose: () => void }) {
     { enabled: id !== "", retry: false },
   );
   const isLooking = !isSettled || isFetching;
-  const entries = findEntries(text, (isSettled && id !== "" && data?.records) || [], session.operator);
+  const named = useNamed(session.operator);
+  const entries = findEntries(text, (isSettled && id !== "" && data?.records) || [], named, session.operator);
   const at = Math.min(selected, entries.length - 1);
   const open = (href: string) => {
     onClose();
@@ -56,7 +62,10 @@ function FinderBox({ onClose }: { onClose: () => void }) {
   };
   return (
     <div className="stack">
-      <Field label="Page or identifier" hint="Request, run, receipt, quote, deposit, transaction or key">
+      <Field
+        label="Page or identifier"
+        hint="Page, action, tool, key, request, run, receipt, quote, deposit or transaction"
+      >
         {(control) => (
           <Input
             {...control}
@@ -145,16 +154,46 @@ function lookedUp(text: string): string {
   return id.startsWith("sk-agent-") ? id.slice(0, SHOWN_KEY) : id;
 }
 
-/** Returns the pages whose name contains the text, and the records; operators can search all accounts. */
+const entry = (detail: string, href: string, icon: IconName, label: string): FinderEntry => ({
+  href,
+  icon,
+  label,
+  detail,
+});
+
+const ACTIONS = [
+  entry("Action", "/keys?create", "key", "Create key"),
+  entry("Action", "/webhooks?create", "bell", "Add webhook endpoint"),
+  entry("Action", "/activity?tab=statement", "list", "Show statement"),
+  entry("Action", "/activity?tab=requests&status=refused", "list", "Show refused requests"),
+];
+
+/** Returns what can be found by its name: pages, actions, tools and keys. */
+function useNamed(isOperator: boolean): readonly FinderEntry[] {
+  const tools = useCatalogue().data?.tools ?? [];
+  const keys = useKeys().data?.keys ?? [];
+  return [
+    ...[...NAV_ITEMS, ...(isOperator ? OPERATOR_NAV_ITEMS : [])].map(({ href, icon, label }) =>
+      entry("Page", href, icon, label),
+    ),
+    ...ACTIONS,
+    ...tools.map(({ name }) => entry("Tool", `/tools/${name}`, "tools", name)),
+    ...keys.flatMap(({ key }) =>
+      key ? entry("Activity", `/activity?key=${key.keyId}`, "key", `${key.name} ${key.prefix}…`) : [],
+    ),
+  ];
+}
+
+/** Returns what has the text in its name, and the records; operators can search all accounts. */
 function findEntries(
   text: string,
   records: readonly FoundRecord[],
+  named: readonly FinderEntry[],
   isOperator: boolean,
 ): readonly FinderEntry[] {
   const wanted = text.trim().toLowerCase();
-  const pages = (isOperator ? [...NAV_ITEMS, ...OPERATOR_NAV_ITEMS] : NAV_ITEMS)
-    .filter(({ label }) => label.toLowerCase().includes(wanted))
-    .map(({ href, icon, label }) => ({ href, icon, label, detail: "Page" }));
+  const pages = named.filter(({ label }) => label.toLowerCase().includes(wanted)).slice(0, MAX_NAMED);
+  const found = records.flatMap(entryOf).filter(({ href }) => pages.every((page) => page.href !== href));
   const id = lookedUp(text);
   const everywhere = {
     href: `/operator?id=${encodeURIComponent(id)}`,
@@ -162,7 +201,7 @@ function findEntries(
     label: "Search all accounts",
     detail: "Operations",
   } as const;
-  return [...pages, ...records.flatMap(entryOf), ...(isOperator && id !== "" ? [everywhere] : [])];
+  return [...pages, ...found, ...(isOperator && id !== "" ? [everywhere] : [])];
 }
 
 function entryOf({ kind, id, title, createdAt }: FoundRecord): FinderEntry[] {

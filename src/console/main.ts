@@ -1,7 +1,5 @@
-import { applyTheme, selectedTheme } from "./theme.ts";
 import "./styles/index.css";
 
-applyTheme(selectedTheme());
 const root = document.querySelector("#root");
 if (root) {
   if (root.firstElementChild) await painted();

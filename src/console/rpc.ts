@@ -1,5 +1,5 @@
 import { create, isMessage, type MessageInitShape } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { hashKey, QueryClient } from "@tanstack/react-query";
@@ -81,8 +81,22 @@ export const transport = createConnectTransport({
   baseUrl: `${location.origin}/console/rpc`,
   useHttpGet: true,
   interceptors: [requireSession, detectExpiredSession],
-  fetch: (input, init) => fetch(input, { ...init, credentials: "same-origin" }),
+  fetch: (input, init) => send(input, { ...init, credentials: "same-origin" }),
 });
+
+/** Longest address that servers and proxies are sure to accept, bytes. */
+const MAX_ADDRESS = 4_000;
+
+/** Sends a request; a read whose message is too long for an address, such as a document, goes by POST. */
+function send(input: RequestInfo | URL, init: RequestInit): Promise<Response> {
+  const url = input instanceof Request ? undefined : new URL(input);
+  const message = url?.searchParams.get("message");
+  if (!url || url.href.length <= MAX_ADDRESS || typeof message !== "string") return fetch(input, init);
+  const headers = new Headers(init.headers);
+  headers.set("Content-Type", "application/json");
+  headers.set("Connect-Protocol-Version", "1");
+  return fetch(url.origin + url.pathname, { ...init, method: "POST", headers, body: message });
+}
 
 const sessionKey = createConnectQueryKey({
   schema: SessionService.method.getSession,
@@ -106,6 +120,13 @@ export function changeSession(now: MessageInitShape<typeof GetSessionResponseSch
   if (now.session) expired = false;
 }
 
+/** Switches to the session of the cookie if it is another one. */
+export async function findSession(): Promise<void> {
+  const now = await createClient(SessionService, transport).getSession({});
+  const before = queryClient.getQueryData<GetSessionResponse>(sessionKey);
+  if (now.session?.sessionId !== before?.session?.sessionId) changeSession(now);
+}
+
 export function hasSessionExpired(): boolean {
   return expired;
 }
@@ -123,7 +144,7 @@ function isTransient(error: unknown): boolean {
 const publicTransport = createConnectTransport({
   baseUrl: location.origin,
   useHttpGet: true,
-  fetch: (input, init) => fetch(input, { ...init, credentials: "omit" }),
+  fetch: (input, init) => send(input, { ...init, credentials: "omit" }),
 });
 
 /** Queries the public tool catalogue with its prices; cached for five minutes. */

@@ -5,7 +5,7 @@ import {
   type Installation,
   type Session,
 } from "#gen/toolgate/console/v1/session_service_pb.ts";
-import { changeSession, queryClient, setSigningOut } from "./rpc.ts";
+import { changeSession, findSession, queryClient, setSigningOut } from "./rpc.ts";
 
 export interface SignedIn {
   session: Session;
@@ -41,9 +41,19 @@ export function useBlockedHint(): string | undefined {
   return session.blockedReason === undefined ? undefined : "Not possible: your account is blocked.";
 }
 
-// All tabs share the session's cookie. The message says that the session ended.
-const channel = new BroadcastChannel("toolgate-sign-out");
-channel.addEventListener("message", () => changeSession({}));
+// All tabs share the session's cookie. A message says that a session began, or that all ended.
+const channel = new BroadcastChannel("toolgate-session");
+channel.addEventListener("message", ({ data }) => {
+  // The next poll finds it too.
+  if (data === "began") findSession().catch(() => {});
+  else changeSession({});
+});
+
+/** Notifies the other tabs of a sign-in or sign-out. */
+export function announceSession(what: "began" | "ended"): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+  channel.postMessage(what);
+}
 
 /** Cancels running requests, which would be rejected, and clears all data afterwards. */
 const signOutOptions = {
@@ -53,8 +63,7 @@ const signOutOptions = {
   },
   onSuccess: () => {
     changeSession({});
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
-    channel.postMessage(null);
+    announceSession("ended");
   },
   onError: () => {
     setSigningOut(false);

@@ -1,42 +1,34 @@
+import { useSyncExternalStore } from "react";
+import { store } from "./browser-storage.ts";
+import { createStore } from "./store.ts";
+
 /** The theme; `system` follows the operating system. */
 export type Theme = "system" | "light" | "dark";
 
-const KEY = "toolgate-theme";
-const listeners = new Set<() => void>();
+const { dataset } = document.documentElement;
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
-/** Returns the theme stored on this device, default `system`. */
-export function selectedTheme(): Theme {
-  const kept = stored();
-  return kept === "light" || kept === "dark" ? kept : "system";
-}
+// The page's first script has applied the theme of this device.
+const { theme } = dataset;
+const selected = createStore<Theme>(theme === "light" || theme === "dark" ? theme : "system");
 
-function stored(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-export function applyTheme(theme: Theme): void {
-  const { dataset } = document.documentElement;
-  if (theme === "system") delete dataset["theme"];
-  else dataset["theme"] = theme;
-}
+export const useTheme = selected.use;
 
 export function selectTheme(theme: Theme): void {
-  try {
-    if (theme === "system") localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, theme);
-  } catch {
-    // Without storage, the theme lasts until the page is closed.
-  }
-  applyTheme(theme);
-  for (const listener of listeners) listener();
+  if (theme === "system") delete dataset["theme"];
+  else dataset["theme"] = theme;
+  store("toolgate-theme", theme === "system" ? undefined : theme);
+  selected.set(theme);
 }
 
-/** Calls the listener after each selection. @returns the end of it */
-export function onThemeSelected(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
+/** Returns the resolved theme, for content that draws its own colours. */
+export function useEffectiveTheme(): "light" | "dark" {
+  const prefersDark = useSyncExternalStore(onSchemeChange, () => darkScheme.matches);
+  const theme = useTheme();
+  return theme === "system" ? (prefersDark ? "dark" : "light") : theme;
+}
+
+function onSchemeChange(listener: () => void): () => void {
+  darkScheme.addEventListener("change", listener);
+  return () => darkScheme.removeEventListener("change", listener);
 }

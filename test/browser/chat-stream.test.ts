@@ -1,9 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import { afterAll, expect, it } from "vitest";
 import { POLL, useConsoleWorld } from "./console-world.ts";
+import { testWallet } from "./wallet.ts";
 import { closeServer, listen } from "../support/servers.ts";
 
-/** The playground's streams, from a model server that waits between its chunks. */
+/** In a cell: a sign-in, and the playground's streams, from a model server that waits between its chunks. */
 
 const server = createServer((request, response) => {
   request.resume().on("end", () => {
@@ -34,11 +35,23 @@ function finish(...deltas: object[]): void {
 }
 
 const world = useConsoleWorld(async () => ({
+  CELL: "2",
   INFERENCE_BASE_URL: `http://127.0.0.1:${await listen(server)}/v1`,
 }));
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
   await closeServer(server);
+});
+
+it("signs in in a cell, and stays signed in on the next page and after a reload", async () => {
+  const wallet = testWallet((await world.agent()).wallet);
+  const { page, context } = await world.browserFor({ wallets: [wallet] });
+  await page.goto("");
+  await page.getByRole("button", { name: "Test wallet" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  expect((await context.cookies())[0]?.value).toMatch(/^2\./);
+  await page.goto("settings");
+  await page.getByText("This session").waitFor();
 });
 
 async function startChat() {

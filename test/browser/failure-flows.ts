@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { query } from "../support/database-server.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import { navigate, type ConsoleWorld } from "./console-world.ts";
 import { testWallet } from "./wallet.ts";
 
 export function failureFlows(world: ConsoleWorld): void {
@@ -95,9 +95,21 @@ export function failureFlows(world: ConsoleWorld): void {
     await page.getByRole("heading", { name: "Settings" }).waitFor();
     // The page checks its session while it is visible, so it ends without a click.
     await page.getByText("This session").waitFor();
+    await navigate(page, "keys?create");
+    const name = page.getByLabel("Name");
+    await name.fill("Half written");
+    await navigate(page, "settings");
+    await page.getByText("This session").waitFor();
+    await page.goBack();
+    expect(await name.inputValue()).toBe("Half written");
     await query(world.database.url, `delete from console_session where account_id = '${accountId.slice(5)}'`);
     await page.clock.fastForward(30_000);
     await page.getByText("Your session has ended").waitFor();
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await expect.poll(() => name.inputValue()).toBe("Half written");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
+    expect(await name.inputValue()).toBe("");
   });
 }
 

@@ -79,6 +79,15 @@ export function keyboardFlows(world: ConsoleWorld): void {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    await search(agent.apiKey.slice(0, 14));
+    await page.getByRole("option", { name: /^test sk-agent-.* Activity$/ }).waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("vram_est");
+    await page.getByRole("option", { name: "vram_estimate Tool" }).waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("create k");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "New key" }).waitFor();
     // On a phone the bar stays one row, and the finder is behind "More".
     await page.setViewportSize({ width: 390, height: 844 });
     expect((await page.locator(".side").boundingBox())?.height).toBeLessThan(80);

@@ -27,6 +27,12 @@ export function moneyFlows(world: ConsoleWorld): void {
     const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("activity");
     await page.getByRole("tab", { name: "Statement" }).click();
+    await page.getByRole("table", { name: "Statement" }).waitFor();
+    await page.emulateMedia({ media: "print" });
+    expect(await page.getByRole("navigation", { name: "Console" }).isVisible()).toBe(false);
+    expect(await page.getByRole("button", { name: "Export CSV" }).isVisible()).toBe(false);
+    expect(await page.getByRole("table", { name: "Statement" }).isVisible()).toBe(true);
+    await page.emulateMedia({ media: "screen" });
     await page.getByRole("button", { name: "Export CSV" }).click();
     const downloading = page.waitForEvent("download");
     await page.getByRole("link", { name: "Download CSV" }).click();

@@ -179,32 +179,59 @@ export function operatorFlows(world: ConsoleWorld): void {
     const { tiers } = configFileSchema.parse(first);
     const version = { source: "apply", actor: "test", note: undefined, expected: undefined } as const;
     await world.postgres.configVersions.apply({ ...version, document: JSON.stringify(first), tiers });
-    const { page } = await world.signedInBrowser(operator.wallet);
+    const { page } = await world.signedInBrowser(operator.wallet, { expected: [/status of 400/] });
     await page.goto("operator/configuration");
     const document = page.getByLabel("Document (JSON)");
     const button = (name: string) => page.getByRole("button", { name, exact: true });
-    const publish = async (rate: number) => {
+    const draft = async (rate: number) => {
       await button("Edit as draft").click();
       expect(await document.inputValue()).toContain('"gold"');
       const silver = { rate_per_minute: rate, burst: 10 };
       const gold = { rate_per_minute: 600, burst: 50 };
       await document.fill("{");
       await expect.poll(() => button("Compare with the version in force").isDisabled(), POLL).toBe(true);
-      await document.fill(JSON.stringify({ tiers: { gold, silver } }));
-      await page.reload();
+      // Longer than an address may be.
+      await document.fill(JSON.stringify({ tiers: { gold, silver } }) + " ".repeat(70_000));
+    };
+    const compare = async () => {
       await button("Compare with the version in force").click();
       await page.getByRole("table", { name: "Changes" }).waitFor();
     };
-    await publish(100);
+    await draft(100);
+    await button("Discard").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    const text = await document.inputValue();
+    await document.fill('{"tiers": {"gold": {"rate_per_minute": "many", "burst": "more"}}}');
+    await button("Compare with the version in force").click();
+    // One problem a line.
+    await page
+      .getByRole("alert")
+      .getByText(/problems:\n.*rate_per_minute.*\n.*burst/)
+      .waitFor();
+    expect((await page.getByRole("alert").innerText()).split("\n").length).toBeGreaterThan(2);
+    await document.fill(text);
+    await page.reload();
+    await compare();
     await page.getByText("tier silver: appears").waitFor();
     await page.getByLabel("Note").fill("More for some");
     await button("Publish to all instances").click();
     await page.getByRole("heading", { name: /is in force$/ }).waitFor();
-    await publish(50);
+    await draft(50);
+    await compare();
     await page.getByText("Notice it").waitFor();
     expect(await button("Publish to all instances").isDisabled()).toBe(true);
     await page.getByLabel("Callers may notice these changes").check();
+    const answer = Promise.withResolvers<void>();
+    await page.route(/GetConfigVersion/, async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(/GetConfigVersion/);
     await button("Publish to all instances").click();
+    await asked;
+    // The version before is not in force any more.
+    expect(await page.getByRole("heading", { name: /is in force$/ }).count()).toBe(0);
+    answer.resolve();
     const versions = page.getByRole("table", { name: "Versions" });
     await page.getByRole("heading", { name: /is in force$/ }).waitFor();
     const inForce = await world.postgres.configVersions.newestNumber();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { query } from "../support/database-server.ts";
 import { axeViolations } from "./appearance.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import { waitUntilLoaded, type ConsoleWorld } from "./console-world.ts";
 
 export function overviewFlows(world: ConsoleWorld): void {
   test("checks off the first steps, shows the first paid call live and stays dismissed", async () => {
@@ -26,10 +27,14 @@ export function overviewFlows(world: ConsoleWorld): void {
     const agent = await world.agent({ balance: 1_000_000n });
     await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
     await world.call(agent, "vram_estimate", { model: "llama-3.1-8b" });
+    await world.call(agent, "vram_estimate", { parameters_b: "many" });
+    const logged = `select count(*) from request_log where account_id = '${agent.accountId.slice(5)}'
+      and code = 'INVALID_REQUEST'`;
+    await expect.poll(async () => (await query(world.database.url, logged)).rows[0]?.count).toBe("1");
     const { page } = await world.signedInBrowser(agent.wallet);
     await page.goto("?span=24h&measure=calls&by=tool");
     const usage = page.getByRole("region", { name: "Usage", exact: true });
-    await usage.getByText("for 2 calls").waitFor();
+    await usage.getByText("2 calls for $0.002").waitFor();
     const open = async () => {
       await usage.getByText("Show as table").focus();
       await page.keyboard.press("Enter");
@@ -40,9 +45,17 @@ export function overviewFlows(world: ConsoleWorld): void {
     expect(await axeViolations(page)).toEqual([]);
     await usage.getByLabel("Latency").check();
     await usage.getByRole("list", { name: "Series" }).getByText("95th percentile").waitFor();
+    await usage.getByText(/median, .* 95th percentile/).waitFor();
     await usage.getByLabel("Errors").check();
+    await usage.getByText("1 failed or refused · 33.3 % of calls, not charged").waitFor();
     expect(await usage.getByLabel("Stacked by").inputValue()).toBe("code");
     await usage.getByLabel("Spend").check();
+    await usage.getByLabel("12m").check();
+    await waitUntilLoaded(page);
+    await open();
+    const months = usage.getByRole("table", { name: "Spent by month, last 12 months" });
+    await months.waitFor();
+    expect(await months.getByRole("row").count()).toBe(13);
     await usage.getByLabel("Local").check();
     await usage.getByText("America/New_York").waitFor();
     const today = new Date().toISOString().slice(0, 10);

@@ -86,6 +86,10 @@ export function playgroundFlows(world: ConsoleWorld): void {
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("400 INVALID_REQUEST").waitFor();
     await page.getByLabel("Tool", { exact: true }).selectOption("echo");
+    await page.getByText("No calls yet").waitFor();
+    await page.getByRole("table", { name: "Call history" }).getByRole("button").first().click();
+    await page.getByText("400 INVALID_REQUEST").waitFor();
+    await page.getByLabel("Tool", { exact: true }).selectOption("echo");
     await page.getByLabel("message").fill("");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("Required", { exact: true }).waitFor();

@@ -26,7 +26,11 @@ export function requestFlows(world: ConsoleWorld): void {
     await page.getByRole("link", { name: "Open in playground" }).click();
     await expect.poll(() => page.getByLabel(/parameters_b/).inputValue()).toBe("7");
     await page.goBack();
+    await page.goBack();
+    expect(await page.getByLabel("Live").isChecked()).toBe(true);
+    await page.goForward();
     await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete request" }).click();
     await page.getByText("1 request", { exact: true }).waitFor();
     await page.goto("settings");
     await page.getByRole("button", { name: "Delete all requests" }).click();

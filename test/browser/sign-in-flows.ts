@@ -23,6 +23,9 @@ export function signInFlows(world: ConsoleWorld): void {
     expect(await tab.locator("body").innerText()).not.toContain(
       agent.wallet.publicKey.toBase58().slice(0, 5),
     );
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await tab.getByRole("heading", { name: "Settings" }).waitFor();
   });
 
   test("signs in by message without signIn support, and by transaction with a Ledger", async () => {

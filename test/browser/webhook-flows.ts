@@ -19,15 +19,23 @@ export function webhookFlows(world: ConsoleWorld): void {
     await receiver.atLeast(1);
     await page.getByText("Enabled", { exact: true }).waitFor();
     await button("Send test event").click();
+    await page.getByText("The receiver answered the test event with 204.").waitFor();
     await receiver.atLeast(2);
     expect(verified(secret ?? "", receiver.received[0]!)).toMatchObject({ type: "webhook.test" });
     await page.getByText("204", { exact: true }).first().waitFor();
-    await button(/^Send webhook\.test .* again$/)
+    await button(/^Send again: webhook\.test /)
       .first()
       .click();
     await receiver.atLeast(3);
-    receiver.answer = (response) => void response.writeHead(410).end();
+    receiver.answer = (response) => void response.writeHead(500).end();
     await button("Send test event").click();
+    await page.getByText(/^The test event failed: .*500/).waitFor();
+    // It is not sent before the next attempt.
+    await button("Send test event").click();
+    await page.getByText("The test event is not sent yet").waitFor();
+    receiver.answer = (response) => void response.writeHead(410).end();
+    await button("Disable").click();
+    await button("Enable").click();
     await page.getByText("Disabled by the gateway: the receiver answered 410 Gone").waitFor();
     await button("Delete").click();
     await button("Delete endpoint").click();

@@ -11,8 +11,8 @@ import { startWorld } from "../support/world.ts";
 import { uniqueAddress, errorOf } from "./anonymous-client.ts";
 import { closing } from "../support/postgres.ts";
 
-// The sweep runs three times per lease.
-const world = closing(await startWorld({ TRUSTED_PROXY_HOPS: "1", RUN_LEASE_MS: "3000" }));
+// The sweep runs three times per lease. Sessions of a cell have its number.
+const world = closing(await startWorld({ CELL: "2", TRUSTED_PROXY_HOPS: "1", RUN_LEASE_MS: "3000" }));
 
 /** Condition for the session's row. */
 const rowOf = ({ cookie }: SignedInPerson) =>

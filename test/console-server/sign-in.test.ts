@@ -339,6 +339,11 @@ describe("sign-in rate limit", () => {
     expect(await errorOf(signInFrom({ "x-forwarded-for": "2001:db8:2:1::1" }, Keypair.generate()))).toBe(
       "no error",
     );
+    for (let last = 1; last <= 16; last++)
+      await signInFrom({ "x-forwarded-for": `192.0.2.${last}` }, Keypair.generate());
+    const sameSite = errorOf(signInFrom({ "x-forwarded-for": "192.0.2.99" }, Keypair.generate()));
+    expect(await sameSite).toMatch(/too many new accounts from your network/);
+    await signInFrom({ "x-forwarded-for": "198.51.100.1" }, Keypair.generate());
   });
 });
 

@@ -19,7 +19,7 @@ let entry: string;
 
 beforeAll(async () => {
   const html = await readFile(path.join(BUILT, "index.html"), "utf8");
-  entry = /src="\/console\/assets\/([^"]+\.js)"/.exec(html)?.[1] ?? "";
+  entry = /type="module"[^>]* src="\/console\/assets\/([^"]+\.js)"/.exec(html)?.[1] ?? "";
   for (const name of await readdir(path.join(BUILT, "assets"))) {
     if (!name.endsWith(".js")) continue;
     const text = await readFile(path.join(BUILT, "assets", name), "utf8");

@@ -2,9 +2,12 @@ import { describe, expect, it } from "vitest";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { ApiKeySchema } from "#gen/toolgate/v1/key_service_pb.ts";
 import { keyState } from "../../src/console/pages/keys/key-state.ts";
 import {
   emptyForm,
+  formOf,
+  toChange,
   validate,
   toRequest,
   SCOPES,
@@ -40,6 +43,22 @@ describe("new key form", () => {
     );
     expect(limits).toMatchObject({ callUsdcMicrousd: 1n, dayUsdcMicrousd: 2_500_000n, tools: ["echo"] });
     expect(timestampDate(limits!.expiresAt!).toISOString()).toBe("2026-03-02T00:00:00.000Z");
+  });
+
+  it("changes only what was edited, of the limits that were shown", () => {
+    const edited = create(ApiKeySchema, {
+      keyId: "key_1",
+      name: "agent",
+      groupId: "grp_1",
+      limits: { tools: ["echo"] },
+    });
+    const change = toChange(edited, { ...formOf(edited), perDay: "1" }, NOW);
+    expect(Object.keys(change)).toEqual(["keyId", "limits", "expectedLimits"]);
+    expect(change).toMatchObject({
+      limits: { dayUsdcMicrousd: 1_000_000n },
+      expectedLimits: { tools: ["echo"] },
+    });
+    expect(toChange(edited, { ...formOf(edited), groupId: "" }, NOW)).toMatchObject({ groupId: "" });
   });
 
   it("sends no tools when all tools are allowed", () => {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import Plot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { plotData, plotOptions } from "./plot.ts";
-import { useEffectiveTheme } from "../use-theme.ts";
+import { useEffectiveTheme } from "../theme.ts";
 import type { ChartProps } from "./tooltip.ts";
 import { Link } from "wouter";
 

@@ -17,7 +17,7 @@ export function plotOptions(props: ChartProps, element: HTMLElement): Plot.Optio
   const font = `11px ${style.fontFamily}`;
   const axis = { stroke: colour("--text-faint"), font, ticks: { show: false } };
   const paths = kind === "bars" ? Plot.paths.bars?.({ size: [0.7, 28] }) : undefined;
-  const colours = series.map((_, place) => colour(seriesColour(place, series.length)));
+  const colours = series.map((one) => colour(one.colour));
   return {
     width: Math.max(element.clientWidth, 100),
     height,
@@ -58,11 +58,6 @@ export function plotOptions(props: ChartProps, element: HTMLElement): Plot.Optio
   };
 }
 
-/** The name of the colour of a series: the same as in the legend. */
-function seriesColour(place: number, count: number): string {
-  return count === 1 ? "--accent" : `--series-${(place % 9) + 1}`;
-}
-
 function opening({ series, hrefOf, onOpen }: ChartProps): Plot.Plugin {
   return {
     hooks: {
@@ -70,7 +65,8 @@ function opening({ series, hrefOf, onOpen }: ChartProps): Plot.Plugin {
         plot.over.classList.add("is-clickable");
         plot.over.addEventListener("click", (event) => {
           const at = plot.cursor.idx ?? 0;
-          const href = hrefOf?.(seriesAt(series, at, plot.posToVal(event.offsetY, "y")), at);
+          const place = seriesAt(series, at, plot.posToVal(event.offsetY, "y"));
+          const href = place === undefined ? undefined : hrefOf?.(place, at);
           if (href) onOpen?.(href);
         });
       },

@@ -25,22 +25,22 @@ export interface ChartProps {
 /** Values of one tool, key or the like over time. */
 export interface ChartSeries {
   label: string;
+  /** Name of its colour, such as `--series-1`. */
+  colour: string;
   /** One per time. Used for drawing only, so numbers may be rounded. */
   values: readonly number[];
   /** Exact values for the table. Default: `format` of each value. */
   texts?: readonly string[];
 }
 
-/** Returns the series of a stack at a height; the top one above it. */
-export function seriesAt(series: readonly ChartSeries[], at: number, value: number): number {
-  let [sum, top] = [0, 0];
+/** Returns the series of a stack at a height; undefined above it. */
+export function seriesAt(series: readonly ChartSeries[], at: number, value: number): number | undefined {
+  let sum = 0;
   for (const [place, { values }] of series.entries()) {
-    if (!values[at]) continue;
-    top = place;
-    sum += values[at];
-    if (value <= sum) break;
+    sum += values[at] ?? 0;
+    if (values[at] && value <= sum) return place;
   }
-  return top;
+  return undefined;
 }
 
 export function tooltip(props: ChartProps, colours: readonly string[]): Plot.Plugin {

@@ -7,6 +7,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { DepositService } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
+import { createFormMemory, useFormMemory } from "../form-memory.ts";
 import { formatUsd, formatPlainUsd } from "../format.ts";
 import { useBlockedHint } from "../session.tsx";
 import { PRESETS, parseAmount } from "./deposit/amount.ts";
@@ -35,14 +36,17 @@ export function DepositPage() {
   );
 }
 
+const memory = createFormMemory<string>();
+
 function NewDeposit() {
-  const [text, setText] = useState("10");
+  const [text, setText, forget] = useFormMemory(memory, "amount", () => "10");
   const [problem, setProblem] = useState<string>();
   const [, navigate] = useLocation();
   const queries = useQueryClient();
   const blockedHint = useBlockedHint();
   const create = useMutation(DepositService.method.createDeposit, {
     onSuccess: ({ deposit }) => {
+      forget();
       void queries.invalidateQueries({ queryKey: ["list", "deposits"] });
       if (deposit) navigate(`/deposit/${deposit.depositId}`);
     },

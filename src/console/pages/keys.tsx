@@ -1,16 +1,18 @@
 import { useState } from "react";
 import { useSearchParams } from "wouter";
-import type { KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { KeyService, type KeyWithUse } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { pluralize } from "../format.ts";
 import { useBlockedHint } from "../session.tsx";
-import { Button, Card, ErrorNote, Page, SelectField, ActionDialog, showToast } from "../ui/index.ts";
+import { Button, Card, ErrorNote, Page, SelectField, ActionDialog } from "../ui/index.ts";
 import { Groups } from "./keys/groups.tsx";
 import { CreateKey, EditKey } from "./keys/key-form.tsx";
 import { isKeyActive } from "./keys/key-state.ts";
 import { KeyTable } from "./keys/key-table.tsx";
 import { NewSecret } from "./keys/new-secret.tsx";
+import { useLoaded } from "./query-result.tsx";
+import { MutationDialog } from "./mutation-dialog.tsx";
 import { useUnsavedSecret } from "../unsaved-secret.ts";
-import { useGroups, useKeys, useRotateKey, useRevokeKey } from "./keys/use-keys.ts";
+import { useGroups, useKeys, refreshKeys, useRotateKey } from "./keys/use-keys.ts";
 
 export function KeysPage() {
   const keys = useKeys();
@@ -19,24 +21,27 @@ export function KeysPage() {
   const [search, setSearch] = useSearchParams();
   // In the URL, so that other pages can link to the form.
   const creating = search.has("create") && !secret && blockedHint === undefined;
-  const open = (form: boolean) => setSearch(form ? { create: "" } : {}, { replace: true });
-  const groups = useGroups().data?.groups ?? [];
-  const [editing, setEditing] = useState<KeyWithUse>();
+  const open = (form: Record<string, string>) => setSearch(form, { replace: true });
+  const close = () => open({});
+  const grouped = useGroups();
+  const groups = grouped.data?.groups ?? [];
   const [rotating, setRotating] = useState<KeyWithUse>();
   const [revoking, setRevoking] = useState<KeyWithUse>();
   const all = keys.data?.keys;
+  const editing = all?.find(({ key }) => key?.keyId === search.get("edit"));
   // Expiry is judged at the time of the response; the next poll updates it.
   const now = new Date(keys.dataUpdatedAt);
   return (
     <Page
       title="Keys"
+      loading={!useLoaded(keys, grouped)}
       lead="Agents authenticate with API keys. Each key can have limits; all keys spend one balance."
       actions={
         !creating &&
         !secret && (
           <>
             {blockedHint !== undefined && <span className="hint">{blockedHint}</span>}
-            <Button tone="primary" disabled={blockedHint !== undefined} onClick={() => open(true)}>
+            <Button tone="primary" disabled={blockedHint !== undefined} onClick={() => open({ create: "" })}>
               Create key
             </Button>
           </>
@@ -44,23 +49,18 @@ export function KeysPage() {
       }
     >
       {secret && <NewSecret secret={secret} />}
-      {creating && <CreateKey onDone={() => open(false)} />}
-      {editing?.key && (
-        <EditKey key={editing.key.keyId} edited={editing.key} onDone={() => setEditing(undefined)} />
-      )}
+      {creating && <CreateKey onDone={close} />}
+      {editing?.key && <EditKey key={editing.key.keyId} edited={editing.key} onDone={close} />}
       {keys.error && <ErrorNote error={keys.error} onRetry={() => void keys.refetch()} />}
       {(all || !keys.error) && (
         <KeyTables
           all={all}
           now={now}
           groups={groups}
-          onEdit={(use) => {
-            open(false);
-            setEditing(use);
-          }}
+          onEdit={({ key }) => open({ edit: key?.keyId ?? "" })}
           onRotate={setRotating}
           onRevoke={setRevoking}
-          onCreate={creating || blockedHint !== undefined ? undefined : () => open(true)}
+          onCreate={creating || blockedHint !== undefined ? undefined : () => open({ create: "" })}
         />
       )}
       <Groups />
@@ -142,30 +142,23 @@ function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: 
 }
 
 function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
-  const { mutate, error, isPending, reset } = useRevokeKey();
-  const close = () => {
-    reset();
-    onClose();
-  };
-  const onSuccess = () => {
-    showToast(`“${use?.key?.name ?? ""}” revoked`);
-    close();
-  };
+  const { keyId = "", name = "", prefix } = use?.key ?? {};
   return (
-    <ActionDialog
+    <MutationDialog
       open={use !== undefined}
-      title={`Revoke “${use?.key?.name ?? ""}”?`}
-      onClose={close}
+      title={`Revoke “${name}”?`}
+      onClose={onClose}
       action="Revoke"
       tone="danger"
-      busy={isPending}
-      error={error}
-      onAction={() => mutate({ keyId: use?.key?.keyId ?? "" }, { onSuccess })}
+      method={KeyService.method.revokeKey}
+      input={() => ({ keyId })}
+      onSuccess={refreshKeys}
+      toast={`“${name}” revoked`}
     >
       <p>
-        Requests with <code>{use?.key?.prefix}…</code> are rejected within a second. This cannot be undone.
-        Receipts and runs are kept. To replace the key without downtime, rotate it instead.
+        Requests with <code>{prefix}…</code> are rejected within a second. This cannot be undone. Receipts and
+        runs are kept. To replace the key without downtime, rotate it instead.
       </p>
-    </ActionDialog>
+    </MutationDialog>
   );
 }

@@ -3,6 +3,8 @@ import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { HistoryService, type ListRunsResponse } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ButtonLink, Page, Aligned, Card, Table, Time, type Column, moneyColumn } from "../ui/index.ts";
 import { BalanceCard } from "./overview/balance-card.tsx";
+import { LimitWarning } from "./overview/limit-warning.tsx";
+import { useGroups, useKeys } from "./keys/use-keys.ts";
 import { FirstSteps } from "./overview/first-steps.tsx";
 import { UsageCard } from "./overview/usage-card.tsx";
 import { useUsage } from "./overview/use-usage.ts";
@@ -21,7 +23,8 @@ export function OverviewPage() {
   const balance = useQuery(BalanceService.method.getBalance, {});
   const { usage, valid } = useUsage();
   const steps = useFirstSteps();
-  const loaded = useLoaded(runs, balance, ...(valid ? [usage] : []), steps);
+  const [keys, groups] = [useKeys(), useGroups()];
+  const loaded = useLoaded(runs, balance, ...(valid ? [usage] : []), steps, keys, groups);
   return (
     <Page
       title="Overview"
@@ -32,6 +35,11 @@ export function OverviewPage() {
         </ButtonLink>
       }
     >
+      <LimitWarning
+        keys={keys.data?.keys ?? []}
+        groups={groups.data?.groups ?? []}
+        now={new Date(keys.dataUpdatedAt)}
+      />
       <BalanceCard />
       {steps.shown && <FirstSteps steps={steps} />}
       <UsageCard />

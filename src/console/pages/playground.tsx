@@ -18,7 +18,7 @@ import { CallHistoryCard } from "./playground/call-history-card.tsx";
 import "./playground/playground.css";
 import { curlSnippet, mcpSnippet, typescriptSnippet } from "./playground/snippets.ts";
 import { exampleFor } from "./playground/examples.ts";
-import { readFromTab, writeToTab } from "./playground/tab-storage.ts";
+import { FORM, readFromTab, writeToTab } from "./playground/tab-storage.ts";
 
 export function PlaygroundPage() {
   const catalogue = useCatalogue();
@@ -69,7 +69,7 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
           />
         </div>
         <div className="stack play-side">
-          {record ? (
+          {record && (record.progress !== undefined || record.call.tool === tool.name) ? (
             <CallView
               record={record}
               onPay={(quote, wallet) => void pay(record, quote, wallet)}
@@ -87,7 +87,13 @@ function PlaygroundForm({ tools }: { tools: readonly Tool[] }) {
           )}
         </div>
       </div>
-      <CallHistoryCard records={history} onShow={show} />
+      <CallHistoryCard
+        records={history}
+        onShow={(one) => {
+          show(one);
+          setSearch({ tool: one.call.tool }, { replace: true });
+        }}
+      />
     </>
   );
 }
@@ -192,18 +198,18 @@ function CopyAs({ call }: { call: ToolCall }) {
 
 /** The texts of a tool's form: the edited ones of this tab, otherwise the tool's example. */
 function useFormTexts({ name, inputSchema }: Tool): [ParamTexts, (texts: ParamTexts) => void] {
-  const { sessionId } = useSignedIn().session;
+  const { accountId } = useSignedIn().session;
   const [texts, setTexts] = useState<ParamTexts>(() => {
-    const stored = readFromTab(`form-${name}`, sessionId);
+    const stored = readFromTab(`${FORM}${name}`, accountId);
     if (stored === undefined) return exampleFor(name, inputSchema);
     return Object.fromEntries(Object.entries(asObject(stored)).map(([field, text]) => [field, asText(text)]));
   });
   const change = useCallback(
     (next: ParamTexts) => {
       setTexts(next);
-      writeToTab(`form-${name}`, sessionId, next);
+      writeToTab(`${FORM}${name}`, accountId, next);
     },
-    [name, sessionId],
+    [name, accountId],
   );
   return [texts, change];
 }

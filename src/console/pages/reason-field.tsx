@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { createFormMemory, useFormMemory } from "../form-memory.ts";
 import { ActionDialog, focusInvalidField, TextareaField } from "../ui/index.ts";
 
 interface ReasonFieldProps {
@@ -24,25 +25,34 @@ export function ReasonField({ hint, value, error, onChange }: ReasonFieldProps) 
   );
 }
 
+const memory = createFormMemory<string>();
+
 export function ReasonDialog({
+  about,
   hint,
   reset,
   onReason,
   children,
   ...dialog
 }: Omit<Parameters<typeof ActionDialog>[0], "onAction"> & {
+  /** Identifier of the record: the reason is kept for it until the dialog is closed. */
+  about: string;
   hint: string;
   /** Clears the error of the attempt before. */
   reset: () => void;
   /** Called with the trimmed reason. */
   onReason: (reason: string) => void;
 }) {
-  const [reason, setReason] = useState("");
+  const [reason, setReason, forget] = useFormMemory(memory, `${about} ${dialog.action}`, () => "");
   const [submitted, setSubmitted] = useState(false);
   const isEmpty = reason.trim() === "";
   return (
     <ActionDialog
       {...dialog}
+      onClose={() => {
+        forget();
+        dialog.onClose();
+      }}
       onAction={(event) => {
         setSubmitted(true);
         focusInvalidField(event.currentTarget);

@@ -20,6 +20,7 @@ export function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose: 
   };
   return (
     <ReasonDialog
+      about={receipt.receiptId}
       title={`Refund ${amount}?`}
       onClose={onClose}
       action={`Refund ${amount}`}

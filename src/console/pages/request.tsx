@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import {
   RequestLogService,
@@ -13,21 +13,20 @@ import {
   Card,
   Columns,
   Copyable,
-  ErrorNote,
   Facts,
   Money,
   Note,
   Page,
-  showToast,
   Status,
   Time,
   Code,
 } from "../ui/index.ts";
 import { listHref, recordHref, KeyName } from "./activity/call.tsx";
+import { MutationDialog } from "./mutation-dialog.tsx";
 import { QueryResult } from "./query-result.tsx";
 import { errorMeaning, statusLabel } from "./status-labels.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useSignedIn } from "../session.tsx";
 import { PlaygroundLink, SnippetCard } from "./tools/snippet-card.tsx";
 import { formatValue, type ParamTexts } from "./playground/schema.ts";
@@ -153,19 +152,28 @@ function duration(us: bigint): string {
 
 function DeleteButton({ id }: { id: string }) {
   const [, navigate] = useLocation();
-  const { mutate, error, isPending } = useMutation(RequestLogService.method.deleteRequests, {
-    onSuccess: async () => {
-      showToast("Request deleted");
-      await reload("requests");
-      navigate(listHref("requests", undefined));
-    },
-  });
+  const [open, setOpen] = useState(false);
   return (
     <>
-      <ErrorNote error={error} />
-      <Button tone="quiet" busy={isPending} onClick={() => mutate({ id })}>
+      <Button tone="quiet" onClick={() => setOpen(true)}>
         Delete
       </Button>
+      <MutationDialog
+        open={open}
+        title="Delete this request?"
+        onClose={() => setOpen(false)}
+        action="Delete request"
+        tone="danger"
+        method={RequestLogService.method.deleteRequests}
+        input={() => ({ id })}
+        onSuccess={async () => {
+          await reload("requests");
+          navigate(listHref("requests", undefined));
+        }}
+        toast="Request deleted"
+      >
+        <p>Its params and result are deleted too. Receipt and run stay. This cannot be undone.</p>
+      </MutationDialog>
     </>
   );
 }

@@ -3,8 +3,7 @@ import { BalanceService } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { formatCount, formatUsd, MAX_USD, parseUsd, formatPlainUsd } from "../format.ts";
 import { useSignedIn } from "../session.tsx";
-import { selectTheme, type Theme } from "../theme.ts";
-import { useTheme } from "../use-theme.ts";
+import { selectTheme, useTheme, type Theme } from "../theme.ts";
 import {
   Card,
   Choice,

@@ -4,6 +4,7 @@ import type { Wallet } from "@wallet-standard/base";
 import { useEffect, useState } from "react";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
 import { changeSession, hasSessionExpired } from "../rpc.ts";
+import { announceSession } from "../session.tsx";
 import { SignInFrame } from "../sign-in-frame.tsx";
 import { Button, Checkbox, ErrorNote, Note } from "../ui/index.ts";
 import { signInWithMessage, signInWithTransaction } from "../wallet/sign-in.ts";
@@ -56,6 +57,7 @@ function useSignIn() {
       const { session, installation } = await complete.mutateAsync({ nonce, address, proof });
       remember(wallet);
       changeSession({ session, installation });
+      announceSession("began");
     } catch (thrown) {
       setError(thrown);
       const canElse = !byTransaction && thrown instanceof WalletError && thrown.kind !== "account";

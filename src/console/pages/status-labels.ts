@@ -87,7 +87,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
     "The tool rejected its parameters. Nothing was charged. " +
     "Correct the parameters named in the message and call again.",
   RATE_LIMITED: "The tool received too many calls at once. Nothing was charged. Wait, then retry.",
-  FORBIDDEN: "The key lacks a permission, or the account is blocked. Nothing was charged. See the message.",
+  FORBIDDEN:
+    "A limit of the key or its group refused the call, the key lacks a permission, or the account is " +
+    "blocked. Nothing was charged.",
   INVALID_PAYMENT: "The payment could not be used for this call. Read the message before you pay again.",
   QUOTE_EXPIRED:
     "The payment arrived after its quote had expired. The amount was credited to your balance " +

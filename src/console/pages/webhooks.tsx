@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useState, useEffect, useRef } from "react";
-import { WebhookService } from "#gen/toolgate/v1/webhook_service_pb.ts";
+import { useSearchParams } from "wouter";
+import { WebhookService, type WebhookEndpoint } from "#gen/toolgate/v1/webhook_service_pb.ts";
 import { Button, Card, EmptyState, ErrorNote, Page, Skeleton, Code } from "../ui/index.ts";
 import { OperatorPage } from "./operator/operator-page.tsx";
 import { EndpointCard } from "./webhooks/endpoint-card.tsx";
@@ -27,9 +28,12 @@ function Endpoints({ deployment }: { deployment: boolean }) {
   const { data, error, refetch } = useQuery(
     WebhookService.method.listWebhookEndpoints,
     { deployment },
-    { refetchInterval: 5_000 },
+    { refetchInterval: ({ state }) => (state.data?.endpoints.some(isSending) ? 1_000 : 5_000) },
   );
-  const [creating, setCreating] = useState(false);
+  const [search, setSearch] = useSearchParams();
+  // In the URL, so that Back finds the form again.
+  const creating = search.has("create");
+  const setCreating = (open: boolean) => setSearch(open ? { create: "" } : {}, { replace: true });
   const [secret, setSecret] = useState<{ url: string; secret: string }>();
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!data)
@@ -38,6 +42,11 @@ function Endpoints({ deployment }: { deployment: boolean }) {
         <Skeleton lines={3} />
       </Card>
     );
+  const add = (
+    <Button tone="primary" onClick={() => setCreating(true)}>
+      Add endpoint
+    </Button>
+  );
   return (
     <>
       {secret && <SavedSecret {...secret} onSaved={() => setSecret(undefined)} />}
@@ -53,13 +62,7 @@ function Endpoints({ deployment }: { deployment: boolean }) {
           />
         </Card>
       ) : (
-        data.endpoints.length > 0 && (
-          <div>
-            <Button tone="primary" onClick={() => setCreating(true)}>
-              Add endpoint
-            </Button>
-          </div>
-        )
+        data.endpoints.length > 0 && <div>{add}</div>
       )}
       {data.endpoints.map((endpoint) => (
         <EndpointCard
@@ -72,20 +75,18 @@ function Endpoints({ deployment }: { deployment: boolean }) {
       ))}
       {data.endpoints.length === 0 && !creating && (
         <Card>
-          <EmptyState
-            title="No endpoints yet"
-            action={
-              <Button tone="primary" onClick={() => setCreating(true)}>
-                Add endpoint
-              </Button>
-            }
-          >
+          <EmptyState title="No endpoints yet" action={add}>
             An endpoint is a URL of yours that receives events as signed HTTP requests.
           </EmptyState>
         </Card>
       )}
     </>
   );
+}
+
+/** Whether its state changes in a moment. */
+function isSending({ enabled, pending, failures }: WebhookEndpoint): boolean {
+  return enabled && pending > 0 && failures === 0;
 }
 
 function SavedSecret({ url, secret, onSaved }: { url: string; secret: string; onSaved: () => void }) {

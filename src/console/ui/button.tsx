@@ -40,6 +40,19 @@ export function Button({
   );
 }
 
+/** A button of a row; its name for screen readers has `row`, so that it is unique. */
+export function RowButton({
+  label,
+  row,
+  ...rest
+}: ComponentProps<"button"> & { label: string; row: string }) {
+  return (
+    <Button small tone="quiet" aria-label={`${label} ${row}`} {...rest}>
+      {label}
+    </Button>
+  );
+}
+
 /** A link to a console page, styled as a button. `href` is below /console. */
 export function ButtonLink({
   tone = "plain",

@@ -1,4 +1,4 @@
-export { Button, ButtonLink, ExternalLink } from "./button.tsx";
+export { Button, ButtonLink, ExternalLink, RowButton } from "./button.tsx";
 export { Choice } from "./choice.tsx";
 export { CopyButton, Copyable } from "./copy-button.tsx";
 export { ActionDialog, Dialog } from "./dialog.tsx";

@@ -80,8 +80,10 @@ const ADVICE: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unauthenticated]: "Sign in again.",
 };
 
-/** The field prefix `payer:` means nothing to the user, who did not enter it. */
+/** The field prefixes mean nothing to the user, who did not enter these fields. */
 function sentence(message: string): string {
-  const text = message.replace(/^payer: /, "this wallet ");
+  const text = message
+    .replace(/^payer: /, "this wallet ")
+    .replace(/^expected_limits: .*/, "these limits were changed meanwhile: close this form and edit again");
   return text === "" ? "Something went wrong" : text.charAt(0).toUpperCase() + text.slice(1);
 }

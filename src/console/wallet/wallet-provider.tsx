@@ -1,6 +1,7 @@
 import { getWallets } from "@wallet-standard/app";
 import type { Wallet } from "@wallet-standard/base";
 import { createContext, use, useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
+import { readStored, store } from "../browser-storage.ts";
 import { connect, type ConnectedWallet, hasFeature, CHAIN, isSupportedWallet } from "./connect.ts";
 
 export interface Wallets {
@@ -20,11 +21,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
   const wallets = useInstalledWallets();
   const [connected, setConnected] = useState<ConnectedWallet>();
   const remember = useCallback((wallet: Wallet) => {
-    try {
-      localStorage.setItem(KEY, wallet.name);
-    } catch {
-      // Without storage, the wallet asks again on the next visit.
-    }
+    store(KEY, wallet.name);
     const account = wallet.accounts.find(({ chains }) => chains.includes(CHAIN));
     if (account) setConnected({ wallet, account });
   }, []);
@@ -78,7 +75,7 @@ function useAutoConnect(
   connected: ConnectedWallet | undefined,
   setConnected: (connected: ConnectedWallet) => void,
 ): void {
-  const last = connected ? undefined : wallets.find(({ name }) => name === remembered());
+  const last = connected ? undefined : wallets.find(({ name }) => name === readStored(KEY));
   useEffect(() => {
     // Ignored: the wallet is queried again when needed.
     if (last) connect(last, true).then(setConnected, () => undefined);
@@ -98,12 +95,4 @@ function useAccountChanges(
       setConnected(account && { wallet, account });
     });
   }, [wallet, setConnected]);
-}
-
-function remembered(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
 }

@@ -6,9 +6,19 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
-const [HEAD_END, EMPTY_ROOT] = ["</head>", '<div id="root"></div>'];
+const [HEAD_START, HEAD_END, EMPTY_ROOT] = ["<head>", "</head>", '<div id="root"></div>'];
 
-/** Loads scripts after the style. Writes a second page with the sign-in HTML, for no session. */
+/** Applies the theme that theme.ts stored, before the first paint. */
+const STORED_THEME = `try {
+  const theme = localStorage.getItem("toolgate-theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+} catch {}
+`;
+
+/**
+ * Loads the theme's script before the style and all others after it. Writes a second page with the sign-in
+ * HTML, for no session.
+ */
 function firstPages(): Plugin {
   return {
     name: "toolgate:first-pages",
@@ -16,7 +26,11 @@ function firstPages(): Plugin {
     async generateBundle(_options, bundle) {
       const page = bundle["index.html"];
       if (page?.type !== "asset" || typeof page.source !== "string") return this.error("there is no page");
-      page.source = page.source.replace(HEAD_END, `${preloads(bundle, page.source)}${HEAD_END}`);
+      const theme = this.emitFile({ type: "asset", name: "theme.js", source: STORED_THEME });
+      const script = `<script src="/console/${this.getFileName(theme)}"></script>`;
+      page.source = page.source
+        .replace(HEAD_START, `${HEAD_START}${script}`)
+        .replace(HEAD_END, `${preloads(bundle, page.source)}${HEAD_END}`);
       const { module } = await runnerImport<{ signInMarkup: () => string }>(
         path.join(SOURCES, "sign-in-markup.tsx"),
       );
@@ -73,6 +87,8 @@ async function compress(file: string): Promise<void> {
   ]);
 }
 
+const local = (file: string) => path.join(import.meta.dirname, file);
+
 const START = path.join(SOURCES, "start.tsx");
 
 /** What every visit loads is one file, and so is what most pages share: browsers fetch six at a time. */
@@ -108,12 +124,11 @@ export default defineConfig({
   logLevel: "warn",
   clearScreen: false,
   resolve: {
+    // The rules and routes are the gateway's to hold; their language would be a seventh of the script.
     alias: [
-      // The rules for fields are the gateway's to hold; their language would be a seventh of the script.
-      {
-        find: /^.*\/buf\/validate\/validate_pb\.ts$/,
-        replacement: path.join(import.meta.dirname, "no-validation.ts"),
-      },
+      { find: /^.*\/buf\/validate\/validate_pb\.ts$/, replacement: local("no-validation.ts") },
+      { find: /^.*\/httpjson\/v1\/options_pb\.ts$/, replacement: local("no-http-options.ts") },
+      { find: /^.*\/google\/api\/annotations_pb\.ts$/, replacement: local("no-annotations.ts") },
     ],
   },
   build: {

@@ -103,8 +103,15 @@ export function isFiltered(filter: Filter): boolean {
   return writeFilter({ ...filter, tab: "receipts" }) !== "";
 }
 
-export function clearFilter(filter: Filter): Filter {
-  return { tab: filter.tab, status: "", outcome: "", tool: "", key: "", model: "", from: "", to: "" };
+const ANY = { status: "", outcome: "", tool: "", key: "", model: "", from: "", to: "" } as const;
+
+export function clearFilter({ tab }: Filter): Filter {
+  return { tab, ...ANY };
+}
+
+/** Returns the address of a list with a filter; receipts by default. */
+export function activityHref(filter: Partial<Filter>): string {
+  return `/activity${writeFilter({ tab: "receipts", ...ANY, ...filter })}`;
 }
 
 /** Returns an error for an inverted date range, otherwise undefined. */

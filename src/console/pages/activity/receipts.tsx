@@ -4,7 +4,7 @@ import { useState } from "react";
 import { CallOutcome, HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import { ReceiptStatus, type Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
 import { pluralize } from "../../format.ts";
-import { Button, Money, Status, type Column, moneyColumn, actionColumn } from "../../ui/index.ts";
+import { Money, RowButton, Status, type Column, moneyColumn, actionColumn } from "../../ui/index.ts";
 import { RefundDialog } from "../refund-dialog.tsx";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { paymentMethodLabel, receiptStatusLabel } from "../status-labels.ts";
@@ -63,9 +63,7 @@ function refundColumn(onRefund: (receipt: Receipt) => void): Column<ListedCall<R
   return actionColumn(
     ({ item }) =>
       item.status === ReceiptStatus.FINAL && (
-        <Button small tone="quiet" aria-label={`Refund ${item.receiptId}`} onClick={() => onRefund(item)}>
-          Refund
-        </Button>
+        <RowButton label="Refund" row={item.receiptId} onClick={() => onRefund(item)} />
       ),
   );
 }

@@ -1,6 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Link } from "wouter";
 import {
   RequestLogService,
@@ -9,6 +9,7 @@ import {
 } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { formatCount, formatDuration, pluralize } from "../../format.ts";
 import { Checkbox, Status, Time, type Column, moneyColumn } from "../../ui/index.ts";
+import { createStore } from "../../store.ts";
 import { POLL_MS, usePagedList } from "../paged-list.ts";
 import { statusLabel } from "../status-labels.ts";
 import { CallKey, recordHref } from "./call.tsx";
@@ -25,12 +26,20 @@ import { EmptyList, ListCard } from "./list-card.tsx";
 /** Poll interval of the live list, ms. */
 const LIVE_POLL_MS = 1_000;
 
+/** Kept while other pages are shown. */
+const live = createStore(false);
+
+/** When a request ended: the order of the list. */
+function endOf({ receivedAt, totalUs }: LoggedRequest): Date | undefined {
+  return receivedAt && new Date(timestampMs(receivedAt) + Number(totalUs) / 1_000);
+}
+
 const columnsOf = (accountId: string | undefined): readonly Column<LoggedRequest>[] => [
   {
-    head: "Time",
-    cell: ({ id, receivedAt }) => (
-      <Link href={recordHref("activity/requests", id, accountId)} className="row-link">
-        <Time at={receivedAt} />
+    head: "Ended",
+    cell: (request) => (
+      <Link href={recordHref("activity/requests", request.id, accountId)} className="row-link">
+        <Time at={endOf(request)} />
       </Link>
     ),
   },
@@ -56,7 +65,7 @@ const columnsOf = (accountId: string | undefined): readonly Column<LoggedRequest
 
 export function Requests({ filter, accountId, onFilter }: FilteredListProps) {
   const transport = useTransport();
-  const [live, setLive] = useState(false);
+  const isLive = live.use();
   const list = usePagedList(
     ["requests", accountId ?? "", writeFilter(filter)],
     (page, signal) =>
@@ -73,7 +82,7 @@ export function Requests({ filter, accountId, onFilter }: FilteredListProps) {
         },
         { signal },
       ),
-    { enabled: dateRangeError(filter) === undefined, pollMs: () => (live ? LIVE_POLL_MS : POLL_MS) },
+    { enabled: dateRangeError(filter) === undefined, pollMs: () => (isLive ? LIVE_POLL_MS : POLL_MS) },
   );
   return (
     <ListCard
@@ -90,8 +99,8 @@ export function Requests({ filter, accountId, onFilter }: FilteredListProps) {
             <Checkbox
               label="Live"
               hint="New requests appear within two seconds."
-              checked={live}
-              onChange={({ currentTarget }) => setLive(currentTarget.checked)}
+              checked={isLive}
+              onChange={({ currentTarget }) => live.set(currentTarget.checked)}
             />
           </div>
         </>

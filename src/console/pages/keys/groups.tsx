@@ -1,6 +1,8 @@
 import { useState } from "react";
+import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import type { KeyGroup } from "#gen/toolgate/v1/budget_pb.ts";
 import { pluralize } from "../../format.ts";
+import { createFormMemory, useFormMemory } from "../../form-memory.ts";
 import { useBlockedHint } from "../../session.tsx";
 import {
   Button,
@@ -8,6 +10,7 @@ import {
   EmptyState,
   ErrorNote,
   Name,
+  RowButton,
   showToast,
   Table,
   type Column,
@@ -15,8 +18,9 @@ import {
   ActionDialog,
   actionColumn,
 } from "../../ui/index.ts";
+import { MutationDialog } from "../mutation-dialog.tsx";
 import { Budgets } from "./budgets.tsx";
-import { useDeleteGroup, useGroups, useCreateGroup, useUpdateGroup } from "./use-keys.ts";
+import { refreshKeys, useGroups, useCreateGroup, useUpdateGroup } from "./use-keys.ts";
 import { BudgetFields } from "./budget-fields.tsx";
 import { budgetErrors, budgetFormOf, budgetOf, EMPTY_BUDGET } from "./budget-form.ts";
 
@@ -58,26 +62,16 @@ function GroupTable({
   onEdit: (group: KeyGroup) => void;
   onDelete: (group: KeyGroup) => void;
 }) {
-  const blockedHint = useBlockedHint();
+  const hint = useBlockedHint();
+  const blocked = { disabled: hint !== undefined, title: hint };
   const columns: readonly Column<KeyGroup>[] = [
     { head: "Group", cell: ({ name }) => <Name name={name} /> },
     { head: "Keys", cell: ({ keyIds }) => pluralize(keyIds.length, "key") },
     { head: "Budget", align: "end", cell: ({ budgets }) => <Budgets uses={budgets} /> },
     actionColumn((group) => (
       <div className="actions">
-        <Button
-          small
-          tone="quiet"
-          aria-label={`Edit ${group.name}`}
-          disabled={blockedHint !== undefined}
-          title={blockedHint}
-          onClick={() => onEdit(group)}
-        >
-          Edit
-        </Button>
-        <Button small tone="quiet" aria-label={`Delete ${group.name}`} onClick={() => onDelete(group)}>
-          Delete
-        </Button>
+        <RowButton label="Edit" row={group.name} {...blocked} onClick={() => onEdit(group)} />
+        <RowButton label="Delete" row={group.name} onClick={() => onDelete(group)} />
       </div>
     )),
   ];
@@ -97,30 +91,25 @@ function GroupTable({
 }
 
 function DeleteDialog({ group, onClose }: { group: KeyGroup | undefined; onClose: () => void }) {
-  const { mutate, error, isPending, reset } = useDeleteGroup();
-  const close = () => {
-    reset();
-    onClose();
-  };
-  const onSuccess = () => {
-    showToast(`“${group?.name ?? ""}” deleted`);
-    close();
-  };
+  const { groupId = "", name = "" } = group ?? {};
   return (
-    <ActionDialog
+    <MutationDialog
       open={group !== undefined}
-      title={`Delete “${group?.name ?? ""}”?`}
-      onClose={close}
+      title={`Delete “${name}”?`}
+      onClose={onClose}
       action="Delete"
       tone="danger"
-      busy={isPending}
-      error={error}
-      onAction={() => mutate({ groupId: group?.groupId ?? "" }, { onSuccess })}
+      method={KeyService.method.deleteKeyGroup}
+      input={() => ({ groupId })}
+      onSuccess={refreshKeys}
+      toast={`“${name}” deleted`}
     >
       <p>Its keys keep working, without the group’s limits. Their own limits stay.</p>
-    </ActionDialog>
+    </MutationDialog>
   );
 }
+
+const memory = createFormMemory<Form>();
 
 function GroupDialog({
   open,
@@ -131,10 +120,14 @@ function GroupDialog({
   group: KeyGroup | undefined;
   onClose: () => void;
 }) {
-  const [form, setForm] = useState(() => ({
+  const [form, setForm, forget] = useFormMemory(memory, group?.groupId ?? "new", () => ({
     ...(group?.limits ? budgetFormOf(group.limits) : EMPTY_BUDGET),
     name: group?.name ?? "",
   }));
+  const close = () => {
+    forget();
+    onClose();
+  };
   const [submitted, setSubmitted] = useState(false);
   const [create, update] = [useCreateGroup(), useUpdateGroup()];
   const errors = submitted ? errorsOf(form) : {};
@@ -144,16 +137,19 @@ function GroupDialog({
     const requested = { name: form.name.trim(), limits: budgetOf(form) };
     const onSuccess = () => {
       showToast(`“${requested.name}” saved`);
-      onClose();
+      close();
     };
-    if (group) update.mutate({ groupId: group.groupId, ...requested }, { onSuccess });
-    else create.mutate(requested, { onSuccess });
+    if (group) {
+      const { groupId, limits: expectedLimits } = group;
+      const name = requested.name === group.name ? undefined : requested.name;
+      update.mutate({ groupId, name, limits: requested.limits, expectedLimits }, { onSuccess });
+    } else create.mutate(requested, { onSuccess });
   };
   return (
     <ActionDialog
       open={open}
       title={group ? `Edit “${group.name}”` : "New group"}
-      onClose={onClose}
+      onClose={close}
       action="Save group"
       busy={create.isPending || update.isPending}
       error={create.error ?? update.error}

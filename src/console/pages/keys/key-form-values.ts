@@ -1,10 +1,10 @@
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
   CreateKeyRequestSchema,
   UpdateKeyRequestSchema,
 } from "#gen/toolgate/console/v1/key_service_pb.ts";
-import type { ApiKey, KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
+import { type ApiKey, KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
 import {
   budgetErrors,
   type BudgetForm,
@@ -100,12 +100,19 @@ export function toRequest(form: KeyForm, now: Date): MessageInitShape<typeof Cre
   };
 }
 
+/** Only what was edited, so that the change of another is kept. */
 export function toChange(
-  keyId: string,
+  { keyId, name, groupId, limits: expectedLimits = create(KeyLimitsSchema) }: ApiKey,
   form: KeyForm,
   now: Date,
 ): MessageInitShape<typeof UpdateKeyRequestSchema> {
-  return { keyId, name: form.name.trim(), limits: limitsOf(form, now), groupId: form.groupId };
+  return {
+    keyId,
+    ...(form.name.trim() !== name && { name: form.name.trim() }),
+    ...(form.groupId !== groupId && { groupId: form.groupId }),
+    limits: limitsOf(form, now),
+    expectedLimits,
+  };
 }
 
 function limitsOf(form: KeyForm, now: Date): MessageInitShape<typeof KeyLimitsSchema> {
@@ -134,7 +141,7 @@ export const SCOPES = [
   { scope: "compute:read", title: "Estimate and look up", text: "vram_estimate and its runs" },
   { scope: "compute:run", title: "Run code", text: "sandbox_execute and sandbox_cancel" },
   { scope: "billing:read", title: "Read receipts", text: "receipts and their payments" },
-  { scope: "billing:write", title: "Change billing", text: "not used yet" },
+  { scope: "billing:write", title: "Manage webhooks", text: "create, change and delete webhook endpoints" },
 ] as const;
 
 export const DEFAULT_SCOPES: readonly string[] = SCOPES.map(({ scope }) => scope).filter(

@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from "react";
 import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
+import { createFormMemory, useFormMemory } from "../../form-memory.ts";
 import { Button, Card, ErrorNote, focusInvalidField, showToast } from "../../ui/index.ts";
 import { KeyFields } from "./key-fields.tsx";
 import {
@@ -19,14 +20,15 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
   const { create, error, isPending } = useCreateKey();
   return (
     <KeyForm
+      name="new"
       title="New key"
       initial={emptyForm(DEFAULT_SCOPES)}
       submitLabel="Create key"
       isNew
       error={error}
       isPending={isPending}
-      onSubmit={(form, now) => create(toRequest(form, now), onDone)}
-      onCancel={onDone}
+      onSubmit={(form, now, done) => create(toRequest(form, now), done)}
+      onDone={onDone}
     />
   );
 }
@@ -34,15 +36,16 @@ export function CreateKey({ onDone }: { onDone: () => void }) {
 /** Form to edit a key. Calls `onDone` after the change or on Cancel. */
 export function EditKey({ edited, onDone }: { edited: ApiKey; onDone: () => void }) {
   const { mutate, error, isPending } = useUpdateKey();
-  const save = (form: Values, now: Date) => {
+  const save = (form: Values, now: Date, done: () => void) => {
     const onSuccess = () => {
       showToast(`“${form.name.trim()}” saved`);
-      onDone();
+      done();
     };
-    mutate(toChange(edited.keyId, form, now), { onSuccess });
+    mutate(toChange(edited, form, now), { onSuccess });
   };
   return (
     <KeyForm
+      name={edited.keyId}
       title={`Edit “${edited.name}”`}
       initial={formOf(edited)}
       submitLabel="Save key"
@@ -50,28 +53,36 @@ export function EditKey({ edited, onDone }: { edited: ApiKey; onDone: () => void
       error={error}
       isPending={isPending}
       onSubmit={save}
-      onCancel={onDone}
+      onDone={onDone}
     />
   );
 }
 
 interface KeyFormProps {
+  /** `new`, or `key_…`. */
+  name: string;
   title: string;
   initial: Values;
   submitLabel: string;
   isNew: boolean;
   error: Error | null;
   isPending: boolean;
-  onSubmit: (form: Values, now: Date) => void;
-  onCancel: () => void;
+  onSubmit: (form: Values, now: Date, done: () => void) => void;
+  onDone: () => void;
 }
 
-function KeyForm({ title, initial, submitLabel, isNew, error, isPending, onSubmit, onCancel }: KeyFormProps) {
-  const [form, setForm] = useState(initial);
+const memory = createFormMemory<Values>();
+
+function KeyForm({ name, title, initial, submitLabel, isNew, error, isPending, ...on }: KeyFormProps) {
+  const [form, setForm, forget] = useFormMemory(memory, name, () => initial);
   const [fieldErrors, setFieldErrors] = useState<FieldErrors>({});
   const change = (part: Partial<Values>) => {
     setForm({ ...form, ...part });
     setFieldErrors({});
+  };
+  const done = () => {
+    forget();
+    on.onDone();
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -79,7 +90,7 @@ function KeyForm({ title, initial, submitLabel, isNew, error, isPending, onSubmi
     const found = validate(form, now);
     setFieldErrors(found);
     focusInvalidField(event.currentTarget);
-    if (Object.keys(found).length === 0) onSubmit(form, now);
+    if (Object.keys(found).length === 0) on.onSubmit(form, now, done);
   };
   return (
     <Card title={title}>
@@ -90,7 +101,7 @@ function KeyForm({ title, initial, submitLabel, isNew, error, isPending, onSubmi
           <Button type="submit" tone="primary" busy={isPending}>
             {submitLabel}
           </Button>
-          <Button tone="quiet" onClick={onCancel}>
+          <Button tone="quiet" onClick={done}>
             Cancel
           </Button>
         </div>

@@ -9,6 +9,7 @@ import {
   EmptyState,
   Money,
   Name,
+  RowButton,
   Status,
   Table,
   Time,
@@ -40,7 +41,7 @@ export function KeyTable({
   const columns: readonly Column<KeyWithUse>[] = [
     { head: "Key", cell: (use) => <KeyName use={use} now={now} /> },
     { head: "Limits", cell: (use) => <Limits use={use} now={now} groups={groups} /> },
-    { head: "Budget", align: "end", cell: (use) => <KeyBudgets use={use} now={now} /> },
+    { head: "Budget", align: "end", cell: (use) => <KeyBudgets use={use} now={now} groups={groups} /> },
     { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
     {
       head: "Last used",
@@ -136,10 +137,30 @@ function toolsText(tools: readonly string[]): string {
   return tools.length > 2 ? pluralize(tools.length, "tool") : `only ${tools.join(", ")}`;
 }
 
-function KeyBudgets({ use, now }: { use: KeyWithUse; now: Date }) {
-  const uses = use.key?.budgets ?? [];
+/** The budgets of a key, and those of its group that have a limit: either refuses its calls. */
+function KeyBudgets({
+  use,
+  now,
+  groups,
+}: Pick<Parameters<typeof KeyTable>[0], "now" | "groups"> & { use: KeyWithUse }) {
+  const group = groups.find(({ groupId }) => groupId === use.key?.groupId);
+  const own = use.key?.budgets ?? [];
+  const shared = group?.budgets.filter(({ limitUsdcMicrousd }) => limitUsdcMicrousd !== undefined) ?? [];
   if (!isKeyActive(use, now)) return <span className="faint none">—</span>;
-  return uses.length > 0 ? <Budgets uses={uses} /> : <span className="faint">No limit</span>;
+  if (own.length + shared.length === 0) return <span className="faint">No limit</span>;
+  return (
+    <div className="budgets">
+      {own.length > 0 && <Budgets uses={own} />}
+      {group && shared.length > 0 && (
+        <>
+          <p className="hint">
+            Group <Name name={group.name} />
+          </p>
+          <Budgets uses={shared} />
+        </>
+      )}
+    </div>
+  );
 }
 
 function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWithUse }) {
@@ -155,32 +176,13 @@ function Spent({ use: { key, spentUsdcMicrousd, chargedCalls } }: { use: KeyWith
 
 function Actions({ use, onEdit, onRotate, onRevoke }: { use: KeyWithUse } & Omit<KeyActions, "onCreate">) {
   const name = use.key?.name ?? "";
-  const blockedHint = useBlockedHint();
+  const hint = useBlockedHint();
+  const blocked = { disabled: hint !== undefined, title: hint };
   return (
     <div className="actions">
-      <Button
-        small
-        tone="quiet"
-        aria-label={`Edit ${name}`}
-        disabled={blockedHint !== undefined}
-        title={blockedHint}
-        onClick={() => onEdit(use)}
-      >
-        Edit
-      </Button>
-      <Button
-        small
-        tone="quiet"
-        aria-label={`Rotate ${name}`}
-        disabled={blockedHint !== undefined}
-        title={blockedHint}
-        onClick={() => onRotate(use)}
-      >
-        Rotate
-      </Button>
-      <Button small tone="quiet" aria-label={`Revoke ${name}`} onClick={() => onRevoke(use)}>
-        Revoke
-      </Button>
+      <RowButton label="Edit" row={name} {...blocked} onClick={() => onEdit(use)} />
+      <RowButton label="Rotate" row={name} {...blocked} onClick={() => onRotate(use)} />
+      <RowButton label="Revoke" row={name} onClick={() => onRevoke(use)} />
     </div>
   );
 }

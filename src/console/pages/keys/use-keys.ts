@@ -8,7 +8,7 @@ export function useKeys() {
   return useQuery(KeyService.method.listKeys, {}, { refetchInterval: 15_000 });
 }
 
-async function refreshKeys(): Promise<void> {
+export async function refreshKeys(): Promise<void> {
   await Promise.all([reload(KeyService.method.listKeys), reload(KeyService.method.listKeyGroups)]);
 }
 
@@ -41,11 +41,7 @@ export function useRotateKey() {
 }
 
 export function useUpdateKey() {
-  return useMutation(KeyService.method.updateKey, { onSuccess: refreshKeys });
-}
-
-export function useRevokeKey() {
-  return useMutation(KeyService.method.revokeKey, { onSuccess: refreshKeys });
+  return useMutation(KeyService.method.updateKey, { onSettled: refreshKeys });
 }
 
 export function useGroups() {
@@ -57,9 +53,5 @@ export function useCreateGroup() {
 }
 
 export function useUpdateGroup() {
-  return useMutation(KeyService.method.updateKeyGroup, { onSuccess: refreshKeys });
-}
-
-export function useDeleteGroup() {
-  return useMutation(KeyService.method.deleteKeyGroup, { onSuccess: refreshKeys });
+  return useMutation(KeyService.method.updateKeyGroup, { onSettled: refreshKeys });
 }

@@ -1,20 +1,19 @@
-import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { KeyService, type ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { reload } from "../../reload.ts";
 import {
-  Button,
   Card,
   EmptyState,
   Name,
+  RowButton,
   Status,
   Table,
-  showToast,
   Time,
   type Column,
-  ActionDialog,
   actionColumn,
 } from "../../ui/index.ts";
+import { MutationDialog } from "../mutation-dialog.tsx";
 import { QueryResult } from "../query-result.tsx";
 
 export function AccountKeys({ accountId }: { accountId: string }) {
@@ -28,9 +27,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
     actionColumn(
       (key) =>
         key.revokedAt === undefined && (
-          <Button small tone="quiet" aria-label={`Revoke ${key.name}`} onClick={() => setRevoking(key)}>
-            Revoke
-          </Button>
+          <RowButton label="Revoke" row={key.name} onClick={() => setRevoking(key)} />
         ),
     ),
   ];
@@ -68,26 +65,20 @@ function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
 }
 
 function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const { mutate, error, isPending } = useMutation(KeyService.method.revokeKey, {
-    onSuccess: async () => {
-      await reload(KeyService.method.listKeys);
-      showToast(`“${apiKey.name}” revoked`);
-      onClose();
-    },
-  });
   return (
-    <ActionDialog
+    <MutationDialog
       title={`Revoke “${apiKey.name}”?`}
       onClose={onClose}
       action="Revoke"
       tone="danger"
-      busy={isPending}
-      error={error}
-      onAction={() => mutate({ keyId: apiKey.keyId })}
+      method={KeyService.method.revokeKey}
+      input={() => ({ keyId: apiKey.keyId })}
+      onSuccess={() => reload(KeyService.method.listKeys)}
+      toast={`“${apiKey.name}” revoked`}
     >
       <p>
         This key belongs to a customer. Requests with it are rejected within a second. This cannot be undone.
       </p>
-    </ActionDialog>
+    </MutationDialog>
   );
 }

@@ -107,6 +107,7 @@ function BlockDialog({ account, onClose }: { account: Account; onClose: () => vo
   };
   return (
     <ReasonDialog
+      about={account.accountId}
       title={blocked ? "Block this account?" : "Unblock this account?"}
       onClose={onClose}
       action={blocked ? "Block" : "Unblock"}

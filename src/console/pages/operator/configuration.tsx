@@ -1,11 +1,11 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
-import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { Button, Card, EmptyState, ErrorNote, Skeleton, Time } from "../../ui/index.ts";
+import { OperationsService, type GetConfigVersionResponse } from "#gen/toolgate/v1/operations_service_pb.ts";
+import { Button, Card, EmptyState, Skeleton, Time } from "../../ui/index.ts";
+import { QueryResult, useLoaded } from "../query-result.tsx";
 import { DraftCard } from "./configuration/draft-card.tsx";
-import { discardDraft, formatDocument, readDraft, writeDraft, type Draft } from "./configuration/draft.ts";
-import { VersionList } from "./configuration/version-list.tsx";
+import { formatDocument, readDraft, storeDraft, type Draft } from "./configuration/draft.ts";
+import { useVersions, VersionList } from "./configuration/version-list.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import "./operator.css";
 
@@ -22,43 +22,58 @@ export function ConfigurationPage() {
 }
 
 function Configuration() {
+  const list = useVersions();
+  const isNone = list.page === 1 && list.rows?.length === 0;
+  // Also while a draft is shown: the version that it becomes appears in its place.
+  const inForce = useQuery(
+    OperationsService.method.getConfigVersion,
+    {},
+    { enabled: !isNone && (list.rows !== undefined || list.error !== null) },
+  );
+  const loaded = useLoaded({ isPending: !isNone && inForce.isPending });
   const [draft, setDraft] = useState<Draft | undefined>(readDraft);
   const change = (next: Draft | undefined) => {
-    if (next) writeDraft(next);
-    else discardDraft();
+    storeDraft(next);
     setDraft(next);
   };
   const start = (document: string) => change({ text: formatDocument(document) });
+  if (!loaded)
+    return (
+      <Card>
+        <Skeleton lines={10} height={24} />
+      </Card>
+    );
   return (
     <>
-      {draft ? (
-        <DraftCard draft={draft} onChange={change} onDone={() => change(undefined)} />
-      ) : (
-        <InForce onStart={start} />
+      {draft && <DraftCard draft={draft} onChange={change} onDone={() => change(undefined)} />}
+      {!draft && isNone && (
+        <Card>
+          <EmptyState
+            title="No version is stored"
+            action={<Button onClick={() => start("{}")}>Start with an empty document</Button>}
+          >
+            Instances use their own file, TOOLGATE_CONFIG. The first published version replaces it on all of
+            them.
+          </EmptyState>
+        </Card>
       )}
-      <VersionList onDraft={start} hasDraft={draft !== undefined} />
+      {!draft && !isNone && (
+        <QueryResult query={inForce} box>
+          {(answer) => <InForce answer={answer} onStart={start} />}
+        </QueryResult>
+      )}
+      {!isNone && <VersionList list={list} onDraft={start} hasDraft={draft !== undefined} />}
     </>
   );
 }
 
-function InForce({ onStart }: { onStart: (document: string) => void }) {
-  const { data, error, refetch } = useQuery(OperationsService.method.getConfigVersion, {}, { retry: false });
-  const none = error !== null && ConnectError.from(error).code === Code.NotFound;
-  if (none)
-    return (
-      <Card>
-        <EmptyState
-          title="No version is stored"
-          action={<Button onClick={() => onStart("{}")}>Start with an empty document</Button>}
-        >
-          Instances use their own file, TOOLGATE_CONFIG. The first published version replaces it on all of
-          them.
-        </EmptyState>
-      </Card>
-    );
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Skeleton lines={3} />;
-  const { version, document } = data;
+function InForce({
+  answer: { version, document },
+  onStart,
+}: {
+  answer: GetConfigVersionResponse;
+  onStart: (document: string) => void;
+}) {
   return (
     <Card
       title={`Version ${version?.version ?? 0} is in force`}

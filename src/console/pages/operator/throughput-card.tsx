@@ -63,6 +63,7 @@ function chartProps(shown: Metric, minutes: readonly MinuteOfCalls[]) {
     series: [
       {
         label: METRICS.find(({ value }) => value === shown)?.label ?? "",
+        colour: "--accent",
         values: figures.map(Number),
         texts: figures.map(write),
       },

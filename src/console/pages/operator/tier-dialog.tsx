@@ -45,7 +45,7 @@ export function TierDialog({ account, onClose }: { account: Account; onClose: ()
     mutate(
       {
         accountId: account.accountId,
-        tier,
+        ...((tier !== account.tier || changed.length === 0) && { tier }),
         ...Object.fromEntries(changed.map(({ name }) => [name, Number(limits[name])])),
       },
       {

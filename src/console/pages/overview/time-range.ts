@@ -5,8 +5,11 @@ export type TimeRange = (typeof TIME_RANGES)[number];
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Longest custom range, days; and the longest one that is shown by hour. */
-const [MAX_DAYS, MAX_HOURLY_DAYS] = [366, 3];
+/** Longest custom range, days; the longest one that is shown by hour, and by day. */
+const [MAX_DAYS, MAX_HOURLY_DAYS, MAX_DAILY_DAYS] = [366, 3, 92];
+
+/** What a bar of a chart stands for. */
+export type Step = "hour" | "day" | "month";
 
 export const TIME_RANGE_NAMES: Readonly<Record<Exclude<TimeRange, "custom">, string>> = {
   "24h": "24 hours",
@@ -29,8 +32,25 @@ export function usageWindow(
   zone: Zone = "UTC",
 ): UsageWindow {
   if (span === "24h") return { from: new Date(floor(now, HOUR) - 23 * HOUR), hourly: true };
-  const days = { "7d": 7, "30d": 30, "12m": 365 }[span];
+  if (span === "12m") {
+    const today = inZone(new Date(now), zone);
+    return { from: startOf(zone, today.getUTCFullYear(), today.getUTCMonth() - 11, 1), hourly: false };
+  }
+  const days = { "7d": 7, "30d": 30 }[span];
   return { from: new Date(floor(now, zone === "UTC" ? DAY : HOUR) - (days - 1) * DAY), hourly: false };
+}
+
+/** Returns the start of a day of a zone. Months count from 0; a day out of range is of another month. */
+function startOf(zone: Zone, ...day: [year: number, month: number, date: number]): Date {
+  return zone === "UTC" ? new Date(Date.UTC(...day)) : new Date(...day);
+}
+
+/** Returns the step in which a range is drawn. */
+export function stepOf(span: TimeRange, { from, to }: Days, hourly: boolean): Step {
+  if (hourly) return "hour";
+  const isLong =
+    span === "12m" || (span === "custom" && Date.parse(to) - Date.parse(from) >= MAX_DAILY_DAYS * DAY);
+  return isLong ? "month" : "day";
 }
 
 /** Where hours and days start: UTC, or the browser's zone. */
@@ -63,39 +83,38 @@ export function customWindow({ from, to }: Days, zone: Zone): UsageWindow {
 
 function midnight(day: string, later: number, zone: Zone): Date {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
-  return zone === "UTC"
-    ? new Date(Date.UTC(year, month - 1, date + later))
-    : new Date(year, month - 1, date + later);
+  return startOf(zone, year, month - 1, date + later);
 }
 
-/** Returns the axis label of a bucket: `14:00`, or `22 Nov`. Midnight shows its day. */
-export function bucketLabel(start: Date, hourly: boolean, zone: Zone = "UTC"): string {
-  const { day, time } = partsOf(start, zone);
-  return !hourly || time === "00:00" ? day : time;
+/** Returns the axis label of a bucket: `14:00`, `22 Nov` or `Nov 2026`. Midnight shows its day. */
+export function bucketLabel(start: Date, step: Step, zone: Zone = "UTC"): string {
+  const { day, month, time } = partsOf(start, zone);
+  if (step === "month") return month;
+  return step === "day" || time === "00:00" ? day : time;
 }
 
 /** Returns the full label of a bucket: `22 Nov 2026, 14:00 to 15:00 UTC`. */
-export function bucketTitle(start: Date, hourly: boolean, zone: Zone = "UTC"): string {
-  const { day, year, time } = partsOf(start, zone);
+export function bucketTitle(start: Date, step: Step, zone: Zone = "UTC"): string {
+  const { day, month, year, time } = partsOf(start, zone);
   const suffix = zone === "UTC" ? " UTC" : "";
-  if (!hourly) return `${day} ${year}${suffix}`;
+  if (step === "month") return `${month}${suffix}`;
+  if (step === "day") return `${day} ${year}${suffix}`;
   return `${day} ${year}, ${time} to ${partsOf(new Date(start.getTime() + HOUR), zone).time}${suffix}`;
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
 
-/** The parts of a time in a zone. Local ones come from the browser's own calendar. */
-function partsOf(date: Date, zone: Zone): { day: string; year: number; time: string } {
-  const utc = zone === "UTC";
-  const [month, year] = utc
-    ? [date.getUTCMonth(), date.getUTCFullYear()]
-    : [date.getMonth(), date.getFullYear()];
-  const clock = utc ? [date.getUTCHours(), date.getUTCMinutes()] : [date.getHours(), date.getMinutes()];
-  return {
-    day: `${utc ? date.getUTCDate() : date.getDate()} ${MONTHS[month] ?? ""}`,
-    year,
-    time: clock.map((part) => String(part).padStart(2, "0")).join(":"),
-  };
+/** Returns a time whose parts in UTC are those of `date` in the zone, as the browser's calendar has it. */
+function inZone(date: Date, zone: Zone): Date {
+  return zone === "UTC" ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+}
+
+/** Returns the parts of a time in a zone: `22 Nov`, `Nov 2026`, 2026 and `14:00`. */
+export function partsOf(date: Date, zone: Zone) {
+  const at = inZone(date, zone);
+  const [year, month = ""] = [at.getUTCFullYear(), MONTHS[at.getUTCMonth()]];
+  const time = at.toISOString().slice(11, 16);
+  return { day: `${at.getUTCDate()} ${month}`, month: `${month} ${year}`, year, time };
 }
 
 function floor(time: number, step: number): number {

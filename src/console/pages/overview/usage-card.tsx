@@ -1,5 +1,5 @@
-import type { GetUsageResponse } from "#gen/toolgate/console/v1/balance_service_pb.ts";
-import { pluralize, formatUsd } from "../../format.ts";
+import type { GetUsageResponse, Usage as UsageTotal } from "#gen/toolgate/console/v1/balance_service_pb.ts";
+import { formatCount, formatDuration, formatUsd, pluralize } from "../../format.ts";
 import { ButtonLink, Card, EmptyState, Skeleton } from "../../ui/index.ts";
 import { QueryResult } from "../query-result.tsx";
 import { daysError, TIME_RANGE_NAMES, zoneName } from "./time-range.ts";
@@ -31,6 +31,28 @@ function rangeInWords({ span, from, to }: UsageView): string {
   return span === "custom" ? (from === "" ? "custom" : `${from} to ${to}`) : `last ${TIME_RANGE_NAMES[span]}`;
 }
 
+/** The total of what the chart shows, and the rest of its sentence. */
+function headline(
+  { buckets }: GetUsageResponse,
+  { chargedCalls, failedCalls, spentUsdcMicrousd }: UsageTotal,
+  measure: UsageView["measure"],
+): [figure: string, rest: string] {
+  const [calls, spent] = [pluralize(chargedCalls, "call"), formatUsd(spentUsdcMicrousd)];
+  const failed = `${formatCount(failedCalls)} failed or refused`;
+  if (measure === "errors") {
+    const percent = Number((failedCalls * 1000n) / (chargedCalls + failedCalls)) / 10;
+    return [failed, `· ${percent.toFixed(1)} % of calls, not charged`];
+  }
+  if (measure === "latency") {
+    const latest = buckets.findLast(({ latency }) => latency)?.latency;
+    if (!latest) return ["No charged calls", ""];
+    const { p50Ms, p95Ms } = latest;
+    return [formatDuration(p50Ms), `median, ${formatDuration(p95Ms)} 95th percentile, latest`];
+  }
+  const rest = failedCalls > 0n ? ` · ${failed}, not charged` : "";
+  return measure === "calls" ? [calls, `for ${spent}${rest}`] : [spent, `for ${calls}${rest}`];
+}
+
 interface UsageProps {
   usage: GetUsageResponse;
   hourly: boolean;
@@ -51,14 +73,11 @@ function Usage({ usage, hourly, view, range }: UsageProps) {
       </EmptyState>
     );
   }
+  const [figure, rest] = headline(usage, total, view.measure);
   return (
     <>
       <p className="usage-total">
-        <strong className="money">{formatUsd(total.spentUsdcMicrousd)}</strong> for{" "}
-        {pluralize(total.chargedCalls, "call")}
-        {total.failedCalls > 0n && (
-          <span className="faint"> · {total.failedCalls.toString()} failed or cancelled, not charged</span>
-        )}
+        <strong className="money">{figure}</strong> {rest}
       </p>
       <UsageChart usage={usage} hourly={hourly} view={view} range={range} />
       <UsageTables usage={usage} total={total} />

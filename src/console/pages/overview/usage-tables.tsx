@@ -2,7 +2,8 @@ import { Link } from "wouter";
 import type { FailureUsage, GetUsageResponse, Usage } from "#gen/toolgate/console/v1/balance_service_pb.ts";
 import { formatCount } from "../../format.ts";
 import { Aligned, Columns, Money, Name, Table, type Column } from "../../ui/index.ts";
-import { writeFilter } from "../activity/filter.ts";
+import { activityHref } from "../activity/filter.ts";
+import { failuresFilter } from "./usage-chart.tsx";
 
 interface UsageRow {
   readonly id: string;
@@ -11,21 +12,10 @@ interface UsageRow {
   readonly usage: Usage;
 }
 
-const ALL = {
-  tab: "receipts",
-  status: "",
-  outcome: "",
-  tool: "",
-  key: "",
-  model: "",
-  from: "",
-  to: "",
-} as const;
-
 /** Usage by tool and by key, and failures by code. Both tables end with the same total. */
 export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: Usage }) {
   const tools = usage.tools.flatMap(({ tool, usage }) =>
-    usage ? [{ id: tool, name: tool, href: `/activity${writeFilter({ ...ALL, tool })}`, usage }] : [],
+    usage ? [{ id: tool, name: tool, href: activityHref({ tool }), usage }] : [],
   );
   const keys = usage.keys.flatMap(({ keyId, name, usage }) =>
     usage
@@ -33,7 +23,7 @@ export function UsageTables({ usage, total }: { usage: GetUsageResponse; total: 
           {
             id: keyId,
             name: keyId === "" ? "unknown key" : name === "" ? keyId : name,
-            href: keyId === "" ? undefined : `/activity${writeFilter({ ...ALL, key: keyId })}`,
+            href: keyId === "" ? undefined : activityHref({ key: keyId }),
             usage,
           },
         ]
@@ -110,12 +100,13 @@ function Failures({ failures }: { failures: readonly FailureUsage[] }) {
       <span className="faint">Not charged, by error code:</span>
       {failures.map(({ code, calls }) => (
         <span key={code} className="usage-failure">
-          <code>{code}</code> {formatCount(calls)}
+          <Link href={activityHref(failuresFilter(code))}>
+            <code>{code}</code>
+          </Link>{" "}
+          {formatCount(calls)}
         </span>
       ))}
-      <Link href={`/activity${writeFilter({ ...ALL, tab: "runs", status: "failed" })}`}>
-        View failed runs
-      </Link>
+      <Link href={activityHref(failuresFilter(undefined))}>View requests</Link>
     </p>
   );
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { HistoryService } from "#gen/toolgate/console/v1/history_service_pb.ts";
 import type { Receipt } from "#gen/toolgate/v1/receipt_pb.ts";
+import { readStored, store } from "../../browser-storage.ts";
 import { useSignedIn } from "../../session.tsx";
 
 /** How often the checklist looks for the first paid call, ms. */
@@ -17,7 +18,7 @@ export interface FirstStepsState {
 /** Waits for the account's first paid call, unless the checklist was dismissed. */
 export function useFirstSteps(): FirstStepsState {
   const { accountId } = useSignedIn().session;
-  const [dismissed, setDismissed] = useState(() => wasDismissed(accountId));
+  const [dismissed, setDismissed] = useState(() => readStored(keyOf(accountId)) !== undefined);
   const [isNew, setNew] = useState(false);
   const receipts = useQuery(
     HistoryService.method.listReceipts,
@@ -34,7 +35,7 @@ export function useFirstSteps(): FirstStepsState {
     shown: isNew && !dismissed,
     paid: items?.[0],
     dismiss: () => {
-      storeDismissed(accountId);
+      store(keyOf(accountId), "dismissed");
       setDismissed(true);
     },
   };
@@ -42,20 +43,4 @@ export function useFirstSteps(): FirstStepsState {
 
 function keyOf(accountId: string): string {
   return `toolgate-first-steps-${accountId}`;
-}
-
-function wasDismissed(accountId: string): boolean {
-  try {
-    return localStorage.getItem(keyOf(accountId)) !== null;
-  } catch {
-    return false;
-  }
-}
-
-function storeDismissed(accountId: string): void {
-  try {
-    localStorage.setItem(keyOf(accountId), "dismissed");
-  } catch {
-    // Without storage, the checklist returns when the page is opened again.
-  }
 }

@@ -1,13 +1,17 @@
+import { hasSessionExpired } from "../../rpc.ts";
 import { onSessionEnd } from "../../session-end.ts";
 import { parseJson } from "./schema.ts";
 import type { JsonValue } from "@bufbuild/protobuf";
 
 const PREFIX = "toolgate-playground-";
 
-/** Returns what this tab stored for the session, also after a reload; undefined if there is nothing. */
-export function readFromTab(name: string, sessionId: string): JsonValue | undefined {
+/** Begins the name of a tool's form, stored for the account: it outlives its session until a sign-out. */
+export const FORM = "form-";
+
+/** Returns what this tab stored for the owner, also after a reload; undefined if there is nothing. */
+export function readFromTab(name: string, owner: string): JsonValue | undefined {
   try {
-    const text = sessionStorage.getItem(`${PREFIX}${name}-${sessionId}`);
+    const text = sessionStorage.getItem(`${PREFIX}${name}-${owner}`);
     const parsed = text === null ? undefined : parseJson(text);
     return parsed && "value" in parsed ? parsed.value : undefined;
   } catch {
@@ -16,8 +20,8 @@ export function readFromTab(name: string, sessionId: string): JsonValue | undefi
 }
 
 /** Stores a value in this tab until the session ends; undefined removes it. */
-export function writeToTab(name: string, sessionId: string, value: unknown): void {
-  const key = `${PREFIX}${name}-${sessionId}`;
+export function writeToTab(name: string, owner: string, value: unknown): void {
+  const key = `${PREFIX}${name}-${owner}`;
   try {
     if (value === undefined) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(value));
@@ -28,7 +32,8 @@ export function writeToTab(name: string, sessionId: string, value: unknown): voi
 
 onSessionEnd(() => {
   try {
-    for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key);
+    const ended = hasSessionExpired() ? new RegExp(`^${PREFIX}(?!${FORM})`) : new RegExp(`^${PREFIX}`);
+    for (const key of Object.keys(sessionStorage)) if (ended.test(key)) sessionStorage.removeItem(key);
   } catch {
     // Nothing was stored.
   }

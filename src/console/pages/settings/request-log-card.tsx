@@ -3,7 +3,8 @@ import { useState } from "react";
 import { RequestBodies, RequestLogService } from "#gen/toolgate/console/v1/request_log_service_pb.ts";
 import { pluralize } from "../../format.ts";
 import { reload } from "../../reload.ts";
-import { Button, Card, ErrorNote, showToast, Skeleton, SelectField, ActionDialog } from "../../ui/index.ts";
+import { MutationDialog } from "../mutation-dialog.tsx";
+import { Button, Card, ErrorNote, showToast, Skeleton, SelectField } from "../../ui/index.ts";
 
 const BODIES = [
   [RequestBodies.NONE, "Of no request"],
@@ -74,25 +75,19 @@ function hoursLabel(hours: number): string {
 }
 
 function DeleteDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const { mutate, error, isPending } = useMutation(RequestLogService.method.deleteRequests, {
-    onSuccess: async ({ deleted }) => {
-      showToast(`${pluralize(deleted, "request")} deleted`);
-      await reload("requests");
-      onClose();
-    },
-  });
   return (
-    <ActionDialog
+    <MutationDialog
       open={open}
       title="Delete all requests?"
       onClose={onClose}
       action="Delete all requests"
       tone="danger"
-      busy={isPending}
-      error={error}
-      onAction={() => mutate({})}
+      method={RequestLogService.method.deleteRequests}
+      input={() => ({})}
+      onSuccess={() => reload("requests")}
+      toast={({ deleted }) => `${pluralize(deleted, "request")} deleted`}
     >
       <p>Receipts, runs and the statement stay.</p>
-    </ActionDialog>
+    </MutationDialog>
   );
 }

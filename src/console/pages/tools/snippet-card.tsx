@@ -5,7 +5,7 @@ import { snippetsOf } from "./snippets.ts";
 import { Link } from "wouter";
 import { useOptionalSignedIn } from "../../session.tsx";
 import type { ParamTexts } from "../playground/schema.ts";
-import { writeToTab } from "../playground/tab-storage.ts";
+import { FORM, writeToTab } from "../playground/tab-storage.ts";
 
 export function SnippetCard({ baseUrl, call }: { baseUrl: string; call: ToolCall }) {
   const snippets = snippetsOf(baseUrl, call);
@@ -27,17 +27,17 @@ export function SnippetCard({ baseUrl, call }: { baseUrl: string; call: ToolCall
 
 /** Opens the playground with the same parameters; strangers sign in first. */
 export function PlaygroundLink({ tool, texts }: { tool: string; texts: ParamTexts }) {
-  const sessionId = useOptionalSignedIn()?.session.sessionId;
+  const accountId = useOptionalSignedIn()?.session.accountId;
   return (
     <Link
       className="button button-primary"
       href={`/playground?tool=${encodeURIComponent(tool)}`}
       onClick={() => {
-        if (sessionId !== undefined) writeToTab(`form-${tool}`, sessionId, texts);
+        if (accountId !== undefined) writeToTab(`${FORM}${tool}`, accountId, texts);
       }}
     >
       <Icon name="play" />
-      {sessionId === undefined ? "Sign in to try it" : "Open in playground"}
+      {accountId === undefined ? "Sign in to try it" : "Open in playground"}
     </Link>
   );
 }

@@ -1,14 +1,16 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { WebhookService } from "#gen/toolgate/v1/webhook_service_pb.ts";
 import { pluralize } from "../../format.ts";
-import { showToast, SelectField, ActionDialog } from "../../ui/index.ts";
+import { SelectField } from "../../ui/index.ts";
 import { reload } from "../../reload.ts";
+import { MutationDialog } from "../mutation-dialog.tsx";
 
-/** Loads endpoints and attempts again after a change; first the endpoints: a deleted one has no attempts. */
+const reloadEndpoints = () => reload(WebhookService.method.listWebhookEndpoints);
+
+/** Loads endpoints and attempts again after a change. */
 export async function reloadWebhooks(): Promise<void> {
-  await reload(WebhookService.method.listWebhookEndpoints);
+  await reloadEndpoints();
   await reload(WebhookService.method.listWebhookAttempts);
 }
 
@@ -33,22 +35,18 @@ export function RotateDialog({
   ...selected
 }: DialogProps & { readonly onSecret: (secret: string) => void }) {
   const [overlap, setOverlap] = useState("86400");
-  const { mutate, error, isPending } = useMutation(WebhookService.method.rotateWebhookSecret, {
-    onSuccess: async ({ secret }) => {
-      onSecret(secret);
-      onClose();
-      await reloadWebhooks();
-    },
-  });
   return (
-    <ActionDialog
+    <MutationDialog
       open={open}
       title="Rotate the secret"
       onClose={onClose}
       action="Rotate"
-      busy={isPending}
-      error={error}
-      onAction={() => mutate({ ...selected, overlapSeconds: Number(overlap) })}
+      method={WebhookService.method.rotateWebhookSecret}
+      input={() => ({ ...selected, overlapSeconds: Number(overlap) })}
+      onSuccess={({ secret }) => {
+        onSecret(secret);
+        return reloadWebhooks();
+      }}
     >
       <SelectField
         label="Old secret"
@@ -57,7 +55,7 @@ export function RotateDialog({
         value={overlap}
         onChange={({ target }) => setOverlap(target.value)}
       />
-    </ActionDialog>
+    </MutationDialog>
   );
 }
 
@@ -72,27 +70,19 @@ const HOUR_MS = 3_600_000;
 
 export function ReplayDialog({ open, onClose, ...selected }: DialogProps) {
   const [hours, setHours] = useState("1");
-  const { mutate, error, isPending } = useMutation(WebhookService.method.replayWebhooks, {
-    onSuccess: async ({ events }) => {
-      showToast(`${pluralize(events, "event")} sent again`);
-      onClose();
-      await reloadWebhooks();
-    },
-  });
   return (
-    <ActionDialog
+    <MutationDialog
       open={open}
       title="Replay events"
       onClose={onClose}
       action="Replay"
-      busy={isPending}
-      error={error}
-      onAction={() =>
-        mutate({
-          ...selected,
-          since: timestampFromDate(new Date(Date.now() - Number(hours) * HOUR_MS)),
-        })
-      }
+      method={WebhookService.method.replayWebhooks}
+      input={() => {
+        const since = timestampFromDate(new Date(Date.now() - Number(hours) * HOUR_MS));
+        return { ...selected, since };
+      }}
+      onSuccess={reloadWebhooks}
+      toast={({ events }) => `${pluralize(events, "event")} sent again`}
     >
       <p>Sends all events of this endpoint again, in their order and with their identifiers.</p>
       <SelectField
@@ -101,30 +91,32 @@ export function ReplayDialog({ open, onClose, ...selected }: DialogProps) {
         value={hours}
         onChange={({ target }) => setHours(target.value)}
       />
-    </ActionDialog>
+    </MutationDialog>
   );
 }
 
-export function DeleteDialog({ open, onClose, ...selected }: DialogProps) {
-  const { mutate, error, isPending } = useMutation(WebhookService.method.deleteWebhookEndpoint, {
-    onSuccess: async () => {
-      showToast("Endpoint deleted");
-      onClose();
-      await reloadWebhooks();
-    },
-  });
+export function DeleteDialog({
+  open,
+  onClose,
+  onDeleted,
+  ...selected
+}: DialogProps & { readonly onDeleted: () => void }) {
   return (
-    <ActionDialog
+    <MutationDialog
       open={open}
       title="Delete this endpoint?"
       onClose={onClose}
       action="Delete endpoint"
       tone="danger"
-      busy={isPending}
-      error={error}
-      onAction={() => mutate(selected)}
+      method={WebhookService.method.deleteWebhookEndpoint}
+      input={() => selected}
+      onSuccess={() => {
+        onDeleted();
+        return reloadEndpoints();
+      }}
+      toast="Endpoint deleted"
     >
       <p>Events that it has not received are not sent, and its delivery log is deleted.</p>
-    </ActionDialog>
+    </MutationDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import {
   WebhookService,
   type WebhookEndpoint,
@@ -12,7 +12,6 @@ import {
   ErrorNote,
   Facts,
   Note,
-  showToast,
   Status,
   Time,
   Table,
@@ -29,20 +28,16 @@ interface CardProps {
   readonly onSecret: (secret: { url: string; secret: string }) => void;
 }
 
-type Open = "edit" | "rotate" | "replay" | "delete";
+type Open = "edit" | "rotate" | "replay" | "delete" | "deleted";
 
 export function EndpointCard({ endpoint, types, deployment, onSecret }: CardProps) {
   const { endpointId, url, enabled } = endpoint;
   const [open, setOpen] = useState<Open>();
-  const close = () => setOpen(undefined);
-  const test = useMutation(WebhookService.method.sendTestWebhook, {
-    onSuccess: async () => {
-      showToast("Test event sent");
-      await reloadWebhooks();
-    },
-  });
+  const close = () => setOpen((now) => (now === "deleted" ? now : undefined));
+  const test = useMutation(WebhookService.method.sendTestWebhook, { onSuccess: reloadWebhooks });
   const update = useMutation(WebhookService.method.updateWebhookEndpoint, { onSuccess: reloadWebhooks });
   const selected = { endpointId, deployment };
+  const paused = open === "delete" || open === "deleted";
   return (
     <Card title={url} actions={<State endpoint={endpoint} />}>
       {open === "edit" ? (
@@ -92,7 +87,7 @@ export function EndpointCard({ endpoint, types, deployment, onSecret }: CardProp
             </Button>
           </div>
           <ErrorNote error={test.error ?? update.error} />
-          <Attempts {...selected} />
+          <Attempts {...{ endpoint, deployment, paused }} tested={test.data?.eventId} />
         </>
       )}
       <RotateDialog
@@ -102,7 +97,12 @@ export function EndpointCard({ endpoint, types, deployment, onSecret }: CardProp
         onSecret={(secret) => onSecret({ url, secret })}
       />
       <ReplayDialog {...selected} open={open === "replay"} onClose={close} />
-      <DeleteDialog {...selected} open={open === "delete"} onClose={close} />
+      <DeleteDialog
+        {...selected}
+        open={open === "delete"}
+        onClose={close}
+        onDeleted={() => setOpen("deleted")}
+      />
     </Card>
   );
 }
@@ -132,19 +132,26 @@ function FailureNote({ endpoint }: { endpoint: WebhookEndpoint }) {
 
 const SHOWN = 20;
 
-/** The delivery log of an endpoint, newest first. */
-function Attempts({ endpointId, deployment }: { endpointId: string; deployment: boolean }) {
+interface AttemptsProps extends Pick<CardProps, "endpoint" | "deployment"> {
+  /** The last test event, `evt_…`. */
+  readonly tested: string | undefined;
+  /** A deleted endpoint has no attempts to load. */
+  readonly paused: boolean;
+}
+
+/** The delivery log of an endpoint, newest first, below the result of its last test event. */
+function Attempts({ endpoint, deployment, tested, paused }: AttemptsProps) {
+  const { endpointId, pending, failures, verified } = endpoint;
   const { data, error, refetch } = useQuery(
     WebhookService.method.listWebhookAttempts,
     { endpointId, deployment, limit: SHOWN },
-    { refetchInterval: 5_000 },
+    { enabled: !paused, refetchInterval: pending > 0 ? 1_000 : 5_000 },
   );
-  const replay = useMutation(WebhookService.method.replayWebhooks, {
-    onSuccess: async () => {
-      showToast("The event is sent again");
-      await reloadWebhooks();
-    },
-  });
+  // Each delivery changes one of them.
+  useEffect(() => {
+    if (!paused) void refetch();
+  }, [pending, failures, verified, paused, refetch]);
+  const replay = useMutation(WebhookService.method.replayWebhooks, { onSuccess: reloadWebhooks });
   const columns: readonly Column<WebhookAttempt>[] = [
     { head: "Time", cell: ({ startedAt }) => <Time at={startedAt} /> },
     {
@@ -163,7 +170,7 @@ function Attempts({ endpointId, deployment }: { endpointId: string; deployment: 
     actionColumn(({ eventId, type }) => (
       <Button
         small
-        aria-label={`Send ${type} ${truncateMiddle(eventId, 10, 6)} again`}
+        aria-label={`Send again: ${type} ${truncateMiddle(eventId, 10, 6)}`}
         onClick={() => replay.mutate({ endpointId, deployment, eventId })}
       >
         Send again
@@ -174,14 +181,36 @@ function Attempts({ endpointId, deployment }: { endpointId: string; deployment: 
   return (
     <>
       <ErrorNote error={replay.error} />
+      {tested !== undefined && data && (
+        <TestResult failures={failures} attempt={data.items.find(({ eventId }) => eventId === tested)} />
+      )}
       <Table
         caption="Delivery log"
         columns={columns}
         rows={data?.items}
         rowKey={({ eventId, startedAt }) => `${eventId} ${startedAt?.seconds} ${startedAt?.nanos}`}
-        empty={<p className="hint">Nothing was sent yet.</p>}
+        empty={
+          <p className="hint">
+            {pending > 0 ? `${pluralize(pending, "event")} to be sent.` : "Nothing was sent in 30 days."}
+          </p>
+        }
       />
     </>
+  );
+}
+
+/** How the last test event ended: an event that waits was not sent. */
+function TestResult({ failures, attempt }: { failures: number; attempt: WebhookAttempt | undefined }) {
+  const waits = failures > 0 ? "The test event is not sent yet: it waits for the next attempt." : undefined;
+  const { error = "", status } = attempt ?? {};
+  return (
+    <div role="status">
+      {!attempt && (
+        <Note tone={waits === undefined ? "info" : "warn"}>{waits ?? "Sending the test event…"}</Note>
+      )}
+      {attempt && error === "" && <Note tone="ok">The receiver answered the test event with {status}.</Note>}
+      {error !== "" && <Note tone="warn">The test event failed: {error}</Note>}
+    </div>
   );
 }
 

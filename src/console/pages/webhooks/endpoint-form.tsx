@@ -1,6 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useState, type FormEvent } from "react";
 import { WebhookService, type WebhookEndpoint } from "#gen/toolgate/v1/webhook_service_pb.ts";
+import { createFormMemory, useFormMemory } from "../../form-memory.ts";
 import { Button, Checkbox, ErrorNote, focusInvalidField, showToast, TextField } from "../../ui/index.ts";
 import { reloadWebhooks } from "./dialogs.tsx";
 
@@ -13,40 +14,42 @@ interface FormProps {
   readonly onDone: (created?: { url: string; secret: string }) => void;
 }
 
+const memory = createFormMemory<{ readonly url: string; readonly chosen: readonly string[] }>();
+
 export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps) {
-  const [url, setUrl] = useState(endpoint?.url ?? "");
-  const [chosen, setChosen] = useState<readonly string[]>(endpoint?.types ?? types);
+  const name = endpoint?.endpointId ?? `new ${deployment}`;
+  const [{ url, chosen }, change, forget] = useFormMemory(memory, name, () => ({
+    url: endpoint?.url ?? "",
+    chosen: endpoint?.types ?? types,
+  }));
+  const done: typeof onDone = (created) => {
+    forget();
+    onDone(created);
+  };
+  const saved: typeof onDone = (created) => {
+    if (!created) showToast("Endpoint saved");
+    done(created);
+    void reloadWebhooks();
+  };
   const [problem, setProblem] = useState<{ url?: string; types?: string }>({});
   const create = useMutation(WebhookService.method.createWebhookEndpoint);
   const update = useMutation(WebhookService.method.updateWebhookEndpoint);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = event.currentTarget;
     const found = {
       ...(!/^https?:\/\/./.test(url) && { url: "Enter a URL that begins with https://." }),
       ...(chosen.length === 0 && { types: "Select at least one type." }),
     };
     setProblem(found);
-    focusInvalidField(form);
+    focusInvalidField(event.currentTarget);
     if (Object.keys(found).length > 0) return;
     const requested = { url, types: [...chosen], deployment };
-    // Errors are shown below the form.
-    try {
-      if (endpoint) {
-        await update.mutateAsync({ ...requested, endpointId: endpoint.endpointId });
-        showToast("Endpoint saved");
-        onDone();
-      } else {
-        const { secret } = await create.mutateAsync(requested);
-        onDone({ url, secret });
-      }
-    } catch {
-      return;
-    }
-    await reloadWebhooks();
+    if (endpoint)
+      update.mutate({ ...requested, endpointId: endpoint.endpointId }, { onSuccess: () => saved() });
+    else create.mutate(requested, { onSuccess: ({ secret }) => saved({ url, secret }) });
   };
   return (
-    <form className="stack" onSubmit={(event) => void submit(event)} noValidate>
+    <form className="stack" onSubmit={submit} noValidate>
       <TextField
         label="URL"
         error={problem.url}
@@ -54,7 +57,7 @@ export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps)
         type="url"
         placeholder="https://"
         value={url}
-        onChange={({ target }) => setUrl(target.value)}
+        onChange={({ target }) => change({ url: target.value, chosen })}
       />
       <fieldset className="group">
         <legend className="legend">Events</legend>
@@ -64,8 +67,11 @@ export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps)
               key={type}
               label={<code>{type}</code>}
               checked={chosen.includes(type)}
-              onChange={() =>
-                setChosen(chosen.includes(type) ? chosen.filter((one) => one !== type) : [...chosen, type])
+              onChange={({ target }) =>
+                change({
+                  url,
+                  chosen: types.filter((one) => (one === type ? target.checked : chosen.includes(one))),
+                })
               }
             />
           ))}
@@ -81,7 +87,7 @@ export function EndpointForm({ endpoint, types, deployment, onDone }: FormProps)
         <Button type="submit" tone="primary" busy={create.isPending || update.isPending}>
           {endpoint ? "Save" : "Add endpoint"}
         </Button>
-        <Button tone="quiet" onClick={() => onDone()}>
+        <Button tone="quiet" onClick={() => done()}>
           Cancel
         </Button>
       </div>

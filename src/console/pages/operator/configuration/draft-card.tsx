@@ -2,11 +2,11 @@ import { useMutation } from "@connectrpc/connect-query";
 import { OperationsService, type PlanConfigResponse } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { useState } from "react";
 import {
+  ActionDialog,
   Button,
   Card,
   ErrorNote,
   Checkbox,
-  showToast,
   Code,
   TextField,
   SelectField,
@@ -14,7 +14,7 @@ import {
 } from "../../../ui/index.ts";
 import { formatDocument, jsonError, toolsOf, type Draft } from "./draft.ts";
 import { PlanResult } from "./plan-result.tsx";
-import { queryClient } from "../../../rpc.ts";
+import { showApplied } from "./show-applied.ts";
 import { formatUsd } from "../../../format.ts";
 
 /** Edits a draft, compares it with the version in force, tries its tools and publishes it. */
@@ -30,6 +30,7 @@ export function DraftCard({
 }) {
   const { text } = draft;
   const [compared, setCompared] = useState("");
+  const [discarding, setDiscarding] = useState(false);
   const plan = useMutation(OperationsService.method.planConfig);
   const problem = jsonError(text);
   const isCurrent = plan.data !== undefined && compared === text;
@@ -46,7 +47,7 @@ export function DraftCard({
             <Button onClick={() => onChange({ text: formatDocument(text) })} disabled={problem !== undefined}>
               Format
             </Button>
-            <Button tone="danger" onClick={onDone}>
+            <Button tone="danger" onClick={() => setDiscarding(true)}>
               Discard
             </Button>
           </>
@@ -73,6 +74,16 @@ export function DraftCard({
         )}
       </Card>
       <TryCard document={text} tools={toolsOf(text)} />
+      <ActionDialog
+        open={discarding}
+        title="Discard this draft?"
+        onClose={() => setDiscarding(false)}
+        action="Discard draft"
+        tone="danger"
+        onAction={onDone}
+      >
+        <p>It is stored in this browser only. This cannot be undone.</p>
+      </ActionDialog>
     </>
   );
 }
@@ -91,10 +102,9 @@ function PublishForm({
   const [accepted, setAccepted] = useState(false);
   const isBreaking = plan.changes.some(({ affectsCallers }) => affectsCallers);
   const { mutate, error, isPending } = useMutation(OperationsService.method.applyConfig, {
-    onSuccess: async ({ version }) => {
-      showToast(`Version ${version} is in force`);
+    onSuccess: async (applied) => {
+      await showApplied(applied);
       onPublished();
-      await queryClient.invalidateQueries();
     },
   });
   return (

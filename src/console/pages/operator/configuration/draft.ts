@@ -1,3 +1,5 @@
+import { readStored, store } from "../../../browser-storage.ts";
+
 export interface Draft {
   readonly text: string;
 }
@@ -6,29 +8,13 @@ const STORED = "toolgate-config-draft";
 
 /** Returns the draft of this browser. */
 export function readDraft(): Draft | undefined {
-  try {
-    const text = localStorage.getItem(STORED);
-    return text === null ? undefined : { text };
-  } catch {
-    return undefined;
-  }
+  const text = readStored(STORED);
+  return text === undefined ? undefined : { text };
 }
 
 /** Keeps a draft beyond a reload. A document has no secrets. */
-export function writeDraft({ text }: Draft): void {
-  try {
-    localStorage.setItem(STORED, text);
-  } catch {
-    // Without storage a draft lasts until the page closes.
-  }
-}
-
-export function discardDraft(): void {
-  try {
-    localStorage.removeItem(STORED);
-  } catch {
-    // Nothing was stored.
-  }
+export function storeDraft(draft: Draft | undefined): void {
+  store(STORED, draft?.text);
 }
 
 /** Returns a document with indents; unchanged if it is not JSON. */

@@ -1,11 +1,10 @@
 import { createClient } from "@connectrpc/connect";
-import { useMemo, useState, useEffect } from "react";
+import { useState, useEffect } from "react";
 import { OperationsService, type ConfigVersion } from "#gen/toolgate/v1/operations_service_pb.ts";
 import { pluralize, truncateMiddle } from "../../../format.ts";
-import { transport, queryClient } from "../../../rpc.ts";
+import { transport } from "../../../rpc.ts";
 import {
   Button,
-  EmptyState,
   showToast,
   Time,
   type Column,
@@ -15,23 +14,28 @@ import {
   actionColumn,
 } from "../../../ui/index.ts";
 import { ListCard } from "../../activity/list-card.tsx";
-import { usePagedList } from "../../paged-list.ts";
+import { usePagedList, type PagedList } from "../../paged-list.ts";
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { PlanResult } from "./plan-result.tsx";
+import { showApplied } from "./show-applied.ts";
+
+const client = createClient(OperationsService, transport);
+
+export function useVersions(): PagedList<ConfigVersion> {
+  return usePagedList(["config-versions"], (page, signal) => client.listConfigVersions(page, { signal }));
+}
 
 /** All versions; each can become a draft, or come into force again. */
 export function VersionList({
+  list,
   onDraft,
   hasDraft,
 }: {
+  list: PagedList<ConfigVersion>;
   onDraft: (document: string) => void;
   /** A draft is not replaced. */
   hasDraft: boolean;
 }) {
-  const client = useMemo(() => createClient(OperationsService, transport), []);
-  const list = usePagedList(["config-versions"], (page, signal) =>
-    client.listConfigVersions(page, { signal }),
-  );
   const [rolling, setRolling] = useState<ConfigVersion>();
   const newest = list.page === 1 ? list.rows?.[0]?.version : undefined;
   const edit = (version: number) => {
@@ -73,7 +77,7 @@ export function VersionList({
         rowKey={({ version }) => String(version)}
         amounts={() => []}
         shown={(rows) => pluralize(rows, "version")}
-        empty={<EmptyState title="No version yet">Published drafts are listed here.</EmptyState>}
+        empty={null}
       />
       {rolling && <RollbackDialog version={rolling.version} onClose={() => setRolling(undefined)} />}
     </>
@@ -86,9 +90,8 @@ function RollbackDialog({ version, onClose }: { version: number; onClose: () => 
   const plan = useMutation(OperationsService.method.planConfig);
   const roll = useMutation(OperationsService.method.rollBackConfig, {
     onSuccess: async (applied) => {
-      showToast(`Version ${applied.version} is in force`);
+      await showApplied(applied);
       onClose();
-      await queryClient.invalidateQueries();
     },
   });
   const document = stored.data?.document;
