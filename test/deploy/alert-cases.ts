@@ -59,6 +59,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   ),
   ToolgateInstanceDown: gauge('up{job="toolgate"}', 0, 1),
   ToolgateDatabaseUnavailable: gauge('toolgate_ready{check="database"}', 0, 1),
+  ToolgateClockWrong: gauge('toolgate_clock_ahead_seconds{of="database"}', -6, 4),
   ToolgatePoolExhausted: gauge("toolgate_database_waiting", 3, 0),
   ToolgateEventLoopSlow: gauge('nodejs_eventloop_lag_p99_seconds{job="toolgate"}', 0.4, 0.02),
   ToolgateJobsFailing: counter('toolgate_keeper_failures_total{work="watch"}'),

@@ -111,7 +111,7 @@ it("mounts files that exist", () => {
     volumes.map((volume) => volume.split(":")[0]!),
   );
   const files = mounted.filter((source) => source.startsWith("./"));
-  expect(files).toHaveLength(3);
+  expect(files).toHaveLength(4);
   expect(files.filter((file) => !existsSync(path.join("deploy", file)))).toEqual([]);
 });
 

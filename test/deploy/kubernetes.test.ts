@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { V1Deployment, V1Job, V1PodSpec } from "@kubernetes/client-node";
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { readConfig } from "../../src/config/config.ts";
+import { VERSION } from "../../src/version.ts";
 import { settings } from "../../src/config/settings.ts";
 import { restrictedProblems } from "../sandbox/kubernetes/admission.ts";
 import { strangers } from "../sandbox/kubernetes/strict-schema.ts";
@@ -40,12 +41,15 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-kustomize-"));
   cpSync("deploy/kubernetes/gateway", folder, { recursive: true });
-  const overlay = path.join(folder, "overlays/with-sandbox");
-  cpSync(path.join(folder, "overlays/single"), overlay, { recursive: true });
+  const component = "components: [../../components/sandbox]\n";
+  mkdirSync(path.join(folder, "overlays/with-sandbox"));
   writeFileSync(
-    path.join(overlay, "kustomization.yaml"),
-    "resources: [../../base]\ncomponents: [../../components/sandbox]\n",
+    path.join(folder, "overlays/with-sandbox/kustomization.yaml"),
+    `resources: [../../base]\n${component}`,
   );
+  const base = path.join(folder, "overlays/base-with-sandbox");
+  cpSync(path.join(folder, "base"), base, { recursive: true });
+  appendFileSync(path.join(base, "kustomization.yaml"), component);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -74,7 +78,7 @@ function podOf({ spec }: V1Deployment | V1Job): V1PodSpec {
   return spec.template.spec;
 }
 
-describe.each(["single", "ha", "with-sandbox", "cells"])("the overlay %s", (overlay) => {
+describe.each(["single", "ha", "with-sandbox", "base-with-sandbox", "cells"])("the overlay %s", (overlay) => {
   it("has only members that the API knows", ({ skip }) => {
     if (MISSING) return skip(MISSING);
     const unknown = render(overlay).flatMap((manifest) => {
@@ -111,12 +115,18 @@ it("sets only settings that exist, with valid values", ({ skip }) => {
   expect(containers[0]?.ports?.map(({ containerPort }) => containerPort)).toEqual([8080, 9090, METRICS_PORT]);
 });
 
-it("keeps the sandbox's role binding in the sandbox's namespace", ({ skip }) => {
-  if (MISSING) return skip(MISSING);
-  const binding = only(render("with-sandbox"), "RoleBinding");
-  expect(binding.metadata.namespace).toBe("toolgate-sandbox");
-  expect(only(render("with-sandbox"), "Deployment").metadata?.namespace).toBe("toolgate");
-});
+it.for(["with-sandbox", "base-with-sandbox"])(
+  "keeps the role binding of %s in its place",
+  (overlay, { skip }) => {
+    if (MISSING) return skip(MISSING);
+    const manifests = render(overlay);
+    expect(only(manifests, "RoleBinding").metadata.namespace).toBe("toolgate-sandbox");
+    const deployment = only(manifests, "Deployment");
+    expect(deployment.metadata?.namespace).toBe("toolgate");
+    expect(podOf(deployment).automountServiceAccountToken).toBe(true);
+    expect(podOf(deployment).containers[0]?.image).toBe(`registry.example/toolgate:${VERSION}`);
+  },
+);
 
 it("routes every listener of the cells' Gateway to a port of the router", ({ skip }) => {
   if (MISSING) return skip(MISSING);
@@ -138,7 +148,9 @@ it("gives the cells' router what its configuration reads", ({ skip }) => {
   const { containers } = podOf(only(render("cells"), "Deployment"));
   const [haproxy] = containers;
   const configuration = readFileSync("deploy/cells/haproxy.cfg", "utf8");
-  const read = new Set(Array.from(configuration.matchAll(/"?\$\{(\w+)|env\((\w+)\)/g), ([, a, b]) => a ?? b));
+  // What adds TLS is a list of options: "${NAME[*]}".
+  const names = configuration.matchAll(/\$\{(\w+)(?=[}-])|env\((\w+)\)/g);
+  const read = new Set(Array.from(names, ([, a, b]) => a ?? b));
   const given = haproxy?.env?.map(({ name }) => name) ?? [];
   read.delete("CELLS_SOCKET");
   expect(new Set(given)).toEqual(read);

@@ -1,9 +1,7 @@
-import { once } from "node:events";
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
@@ -11,22 +9,23 @@ import { apiReady, registerApi } from "../../src/dev/api-stand-in/registration.t
 import { sunDay } from "../../src/dev/api-stand-in/sun.ts";
 import { openCustomTools, type OpenCustomTools } from "../../src/gateway/custom-tools.ts";
 import { createLogger } from "../../src/log.ts";
+import { firstLine, stopChild } from "../support/child.ts";
 
 /** Registration of the stand-in by `npm start`, tested through the code of custom tools. */
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "toolgate-stand-in-"));
 const main = fileURLToPath(new URL("../../src/dev/api-stand-in/main.ts", import.meta.url));
-const child = spawn(process.execPath, [main], { stdio: ["pipe", "pipe", "inherit"] });
+let child: ChildProcess;
 let opened: OpenCustomTools;
 
 beforeAll(async () => {
-  const [line] = await once(createInterface(child.stdout), "line");
-  const environment = registerApi(folder, apiReady.parse(JSON.parse(String(line))));
+  child = spawn(process.execPath, [main]);
+  const environment = registerApi(folder, apiReady.parse(JSON.parse(await firstLine(child))));
   opened = await openCustomTools(readConfig(environment), createLogger("silent", { secrets: [] }));
 });
 afterAll(async () => {
   await opened?.close();
-  child.kill("SIGKILL");
+  await stopChild(child, "SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -10,6 +11,17 @@ it("npx starts the packed gateway in an empty folder, which sells a call", async
   const built = await command("npm", ["run", "-s", "build:gateway"]);
   expect(built.code, built.output).toBe(0);
   const tarball = built.output.trim().split("\n").at(-1) ?? "";
+  const read = (file: string) => readFileSync(path.join("dist/gateway", file), "utf8");
+  expect(JSON.parse(read("package.json"))).toMatchObject({
+    repository: { type: "git" },
+    homepage: expect.stringMatching(/^https:/),
+    bugs: { url: expect.stringMatching(/issues$/) },
+  });
+  expect(read("deploy/prometheus/toolgate.rules.yml")).toMatch(
+    / https:\/\/\S+\/v[\d.]+\/docs\/runbooks\/ToolgateNoLeader\.md$/m,
+  );
+  for (const file of ["NOTICE", "proto/LICENSE", "deploy/.env.example", "dist/console/index.html"])
+    read(file);
   const empty = await mkdtemp(path.join(os.tmpdir(), "toolgate-gateway-"));
   try {
     const { code, output } = await command(

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { inferenceSchema } from "../../src/inference/config.ts";
 import { UpstreamModels } from "../../src/inference/upstream-models.ts";
+import { exitOf, firstLine, stopChild } from "../support/child.ts";
 import { SHOP } from "../inference/upstream-settings.ts";
 import { resolveUpstreams } from "../../src/inference/upstream-settings.ts";
 
@@ -18,19 +18,16 @@ const running: ChildProcessWithoutNullStreams[] = [];
 async function start(...args: string[]): Promise<{ child: ChildProcessWithoutNullStreams; url: string }> {
   const child = spawn(process.execPath, [MAIN, ...args]);
   running.push(child);
-  const [line] = await once(createInterface(child.stdout), "line");
-  return { child, url: ready.parse(JSON.parse(String(line))).url };
+  return { child, url: ready.parse(JSON.parse(await firstLine(child))).url };
 }
 
-afterEach(() => {
-  for (const child of running.splice(0)) if (child.exitCode === null) child.kill("SIGKILL");
-});
+afterEach(() => Promise.all(running.splice(0).map((child) => stopChild(child, "SIGKILL"))));
 
 describe("the inference stand-in", () => {
   it("sells its model through the gateway's client, says that it is no model, and counts tokens", async () => {
     const { url } = await start("0");
     const { upstreams } = resolveUpstreams(inferenceSchema.parse(undefined), { INFERENCE_BASE_URL: url });
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(300_000);
     const shop = await UpstreamModels.open(upstreams, SHOP);
     expect(shop.models.map(({ id, contextLength }) => [id, contextLength])).toEqual([
       ["local-stand-in", 8_192],
@@ -115,7 +112,7 @@ describe("the inference stand-in", () => {
   it("ends when its standard input closes", async () => {
     const { child } = await start();
     child.stdin.end();
-    expect(await once(child, "exit")).toEqual([0, null]);
+    expect(await exitOf(child)).toEqual([0, null]);
   });
 
   it("ends on SIGTERM during a request", async () => {
@@ -126,13 +123,13 @@ describe("the inference stand-in", () => {
     socket.write("POST /v1/chat/completions HTTP/1.1\r\nHost: local\r\nContent-Length: 100\r\n\r\n{");
     await fetch(`${url}/models`);
     child.kill("SIGTERM");
-    expect(await once(child, "exit")).toEqual([0, null]);
+    expect(await exitOf(child)).toEqual([0, null]);
     socket.destroy();
   });
 
   it("prints its usage for an invalid port", async () => {
     const child = spawn(process.execPath, [MAIN, "http"]);
     running.push(child);
-    expect(await once(child, "exit")).toEqual([2, null]);
+    expect(await exitOf(child)).toEqual([2, null]);
   });
 });

@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import {
   chmodSync,
   cpSync,
@@ -15,12 +14,11 @@ import path from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
+import { stopChild, whileRuns } from "../support/child.ts";
 import { ROOT } from "../tooling/command.ts";
 
 const devFile = z.object({ base_url: z.string(), console_url: z.string(), api_key: z.string() });
 const answer = z.object({ result: z.unknown() });
-
-const START = { timeout: 120_000 };
 
 let copy: string;
 let child: ChildProcess;
@@ -48,10 +46,7 @@ beforeAll(() => {
 });
 
 afterAll(async () => {
-  if (child.exitCode === null) {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  }
+  await stopChild(child);
   rmSync(copy, { recursive: true, force: true });
 });
 
@@ -64,7 +59,7 @@ function edit(file: string, from: string, to: string): void {
 
 it("dev --watch serves changed sources at the same address with the same data", async () => {
   const devJson = path.join(copy, ".toolgate/dev.json");
-  await expect.poll(() => existsSync(devJson) || child.exitCode !== null, START).toBe(true);
+  await whileRuns(child, expect.poll(() => existsSync(devJson)).toBe(true));
   const { base_url, console_url, api_key } = devFile.parse(JSON.parse(readFileSync(devJson, "utf8")));
   const echo = async (key?: string): Promise<unknown> => {
     const response = await fetch(`${base_url}/v1/mcp/tools/call`, {
@@ -81,7 +76,7 @@ it("dev --watch serves changed sources at the same address with the same data", 
   expect(await echo("before")).toEqual({ echo: "hello" });
 
   edit("src/tools/echo.ts", "{ echo: message }", "{ echo: message, changed: true }");
-  await expect.poll(() => echo().catch(() => output), START).toEqual({ echo: "hello", changed: true });
+  await expect.poll(() => echo().catch(() => output)).toEqual({ echo: "hello", changed: true });
   expect(await echo("before")).toEqual({ echo: "hello" });
 
   const page = await fetch(`${console_url}/`, { headers: { accept: "text/html" } });
@@ -92,6 +87,6 @@ it("dev --watch serves changed sources at the same address with the same data", 
   const brand = async () => (await fetch(`${console_url}/sign-in-frame.tsx`)).text();
   expect(await brand()).toContain("Toolgate");
   edit("src/console/sign-in-frame.tsx", "Toolgate", "Changed");
-  await expect.poll(brand, START).toContain("Changed");
+  await expect.poll(brand).toContain("Changed");
   expect(output).not.toContain("sign-in-frame.tsx changed");
 });

@@ -7,6 +7,7 @@ import process from "node:process";
 import type { Stream } from "node:stream";
 import { text } from "node:stream/consumers";
 import { vi } from "vitest";
+import { stopChild } from "../../support/child.ts";
 
 const SCRIPT = path.join(import.meta.dirname, "machine.sh");
 const PROGRAMS = ["git", "mmdebstrap", "nsenter", "setpriv", "slirp4netns", "unshare"];
@@ -116,12 +117,7 @@ export class Machine {
   /** Ends all its processes and removes its folder. */
   async close(): Promise<void> {
     run(SCRIPT, ["END", this.#folder, this.#group]);
-    for (const child of this.#children) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const exit = once(child, "exit");
-      child.kill("SIGKILL");
-      await exit;
-    }
+    for (const child of this.#children) await stopChild(child, "SIGKILL");
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

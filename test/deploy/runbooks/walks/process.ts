@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { Client } from "pg";
+import { systemClock } from "../../../../src/system.ts";
 import { commandsOf, remedyOf, runCommand, type Machine } from "../page.ts";
 import type { Stage, Walk } from "../stage.ts";
 
@@ -47,6 +48,15 @@ export const PROCESS_WALKS: readonly Walk[] = [
     },
     cause: ({ link }) => link.cut(),
     remedy: ({ link }) => link.mend(),
+  },
+  {
+    title: "the clock of the machine is wrong",
+    alerts: {
+      ToolgateClockWrong:
+        /"clock":\{"ok":false[^]*toolgate_clock_ahead_seconds\{of="database"\} (?:60|59\.9)/,
+    },
+    cause: () => void vi.spyOn(systemClock, "now").mockImplementation(() => Date.now() + 60_999),
+    remedy: () => vi.mocked(systemClock).now.mockRestore(),
   },
   {
     title: "an operator leaves a transaction open that locks a table",
