@@ -11,6 +11,7 @@ import type { Cell } from "./domain/core/ids.ts";
 import { ToolgateError } from "./domain/core/errors.ts";
 import type { DevConsole } from "./gateway/console-files.ts";
 import { callPorts, type CallPorts, openToolParts, type ToolParts } from "./gateway/call-tool-deps.ts";
+import { Certificates } from "./gateway/certificates.ts";
 import { createServers, type Servers } from "./gateway/servers.ts";
 import { hostInUrls, listenOnPort } from "./gateway/listen.ts";
 import type { Addresses, Listener, PortSetting } from "./gateway/listen.ts";
@@ -79,11 +80,11 @@ export async function startGateway(
   const { metrics, metricsServer, tracer, requests } = observation;
   const cell = openCell(config.CELL, { clock: systemClock, metrics, log });
   const postgres = await openDatabase(config, instanceId, cell, metrics, log);
-  requests.observe(postgres.accountRequests);
   const chain = openConfiguredChain(config, metrics, tracer, log);
   const stopping = new AbortController();
-  const parts = await openToolParts(config, postgres, metrics, log);
   const { signal } = stopping;
+  const tls = await Certificates.open(config, metrics, log, signal);
+  const parts = await openToolParts(config, postgres, metrics, log);
   const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
   const treasury = openTreasury(config, chain, log);
@@ -91,8 +92,7 @@ export async function startGateway(
   const ports = wrapPorts(callPorts(config, postgres, chain, parts, paying, signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
-  const readiness = readinessOf(config, postgres, parts);
-  reportReadiness(metrics, readiness);
+  const readiness = readinessOf(config, postgres, parts, metrics);
   const servers = createServers({
     config,
     postgres,
@@ -106,6 +106,7 @@ export async function startGateway(
     errors: postgres.withoutOutageErrors(withoutRepeats(log, later)),
     addresses: () => addresses,
     devConsole,
+    tls,
   });
   const worker = createWorker({ config, postgres, chain, treasury, deps, relay, metrics, log });
   let listening = false;
@@ -151,13 +152,20 @@ export async function startGateway(
   }
 }
 
-function readinessOf(config: ServeConfig, { health }: Postgres, parts: ToolParts): Readiness {
-  return new Readiness({
+function readinessOf(
+  config: ServeConfig,
+  { health }: Postgres,
+  parts: ToolParts,
+  metrics: Metrics,
+): Readiness {
+  const readiness = new Readiness({
     health,
     sandbox: () => parts.sandbox?.selfTestStatus() ?? "off",
     sandboxRequired: config.SANDBOX_ISOLATION === "required",
     config: () => parts.configuration.state,
   });
+  reportReadiness(metrics, readiness);
+  return readiness;
 }
 
 /** Does not keep the process running. */
@@ -237,7 +245,7 @@ async function closeServers(servers: Servers, graceMs: number, stopping: AbortCo
 
 /** Returns the configured public addresses, or those the servers listen on (host:port). */
 function addressesOf(config: ServeConfig, http: string, grpcAddress: string): Addresses {
-  const baseUrl = config.PUBLIC_URL ?? `http://${http}`;
+  const baseUrl = config.PUBLIC_URL ?? `${config.TLS_CERT === undefined ? "http" : "https"}://${http}`;
   const consoleUrl = config.CONSOLE_URL ?? `${baseUrl.replace(/\/$/, "")}/console`;
   return { baseUrl, consoleUrl, grpcAddress };
 }

@@ -10,6 +10,15 @@ import { systemClock } from "./system.ts";
 /** Time limit for the RPC endpoints, ms. */
 const LIMIT_MS = 15_000;
 
+/** Warns when a proxy must be in front, because the gateway speaks no TLS, and is not trusted. */
+function adviseOnProxies({ PUBLIC_URL, TRUSTED_PROXY_HOPS }: ServeConfig): string[] {
+  if (TRUSTED_PROXY_HOPS > 0 || !PUBLIC_URL?.startsWith("https:")) return [];
+  return [
+    "TRUSTED_PROXY_HOPS: is 0, but PUBLIC_URL is https, so a proxy is in front: all callers share its " +
+      "address and its limits; set the number of proxies",
+  ];
+}
+
 /**
  * Checks the preconditions of `serve`: database reachable, durable and migrated; RPC endpoints on mainnet;
  * treasury account present; fee payer funded; custom tools readable; sandbox isolated.
@@ -27,7 +36,7 @@ export async function checkPreconditions(config: ServeConfig, log: Log): Promise
   });
   const { DATABASE_URL, DATABASE_DIRECT_URL = DATABASE_URL, DATABASE_READ_URL = DATABASE_URL } = config;
   const [database, direct, read, endpoints, feePayer, tools, sandbox] = await Promise.all([
-    checkDatabase(DATABASE_URL),
+    checkDatabase(DATABASE_URL, systemClock),
     DATABASE_DIRECT_URL === DATABASE_URL ? undefined : checkSameDatabase(DATABASE_URL, DATABASE_DIRECT_URL),
     DATABASE_READ_URL === DATABASE_URL ? undefined : checkSameDatabase(DATABASE_URL, DATABASE_READ_URL),
     checkChain(chain.rpc, chain.treasury, AbortSignal.timeout(LIMIT_MS)),
@@ -48,6 +57,7 @@ export async function checkPreconditions(config: ServeConfig, log: Log): Promise
     warnings: [
       ...database.warnings.map((warning) => `DATABASE_URL: ${warning}`),
       ...adviseOnEndpoints(chain.rpc).map((warning) => `SOLANA_RPC_URLS: ${warning}`),
+      ...adviseOnProxies(config),
       ...feePayer.warnings,
       ...sandbox.warnings,
     ],

@@ -1,6 +1,6 @@
 // npm test [-- vitest filter or option …]: every test but the labs, the check among them; with a filter those
 // it names, in the labs too. The last line is always the count: "N passed, N failed".
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -8,7 +8,7 @@ import process from "node:process";
 import { ROOT, toolEnvironment } from "./tooling/command.ts";
 import { costLines } from "./tooling/costs.ts";
 import { findLeaks } from "./tooling/leaks.ts";
-import { openMemoryFolder } from "./tooling/memory-folder.ts";
+import { openMemoryFolder, removeRunFolder } from "./tooling/memory-folder.ts";
 import { killDescendants } from "./tooling/process-tree.ts";
 import { paint } from "./tooling/run-parts.ts";
 import { stopOnSignals } from "./tooling/signals.ts";
@@ -40,14 +40,14 @@ const tested = await watchedRun({
   signal: stop.signal,
   write: print,
 });
-if (memory !== undefined) await rm(memory, { recursive: true, force: true });
+if (memory !== undefined) await removeRunFolder(memory);
 
 heading("CPU time");
 for (const line of await costLines(record)) print(line);
 
 heading("secrets");
 const leaked = await leaks();
-await rm(record, { recursive: true, force: true });
+await removeRunFolder(record);
 
 const red = [...tested.red, ...leaked];
 if (red.length > 0) heading("red");

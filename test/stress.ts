@@ -66,7 +66,7 @@ function run(): Promise<Result> {
       stop.signal.removeEventListener("abort", end);
       const lines = Array.from(output.matchAll(/^RED (.*)$/gm), ([, line = ""]) => line);
       const counts = output.trimEnd().split("\n").at(-1) ?? "";
-      const failures = /^.* Failed Tests [^]*?(?=^ *Test Files )/m.exec(output)?.[0] ?? "";
+      const failures = /^.* Failed (?:Suites|Tests) [^]*?(?=^ *Test Files )/m.exec(output)?.[0] ?? "";
       const isUnexplained = code !== 0 && lines.length === 0 && !stop.signal.aborted;
       const unexplained = `ended with ${code}: ${output.slice(-500)}`;
       resolve({ counts, lines: isUnexplained ? [unexplained] : lines, failures });

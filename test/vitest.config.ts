@@ -33,7 +33,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     // Likewise. What must be noticed before a cached key expires, in 30 seconds, has a limit of its own.
-    expect: { poll: { timeout: 120_000 } },
+    expect: { poll: { timeout: 300_000 } },
     projects: [
       {
         extends: true,
@@ -57,7 +57,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "labs",
-          include: labs,
+          include: [...labs, "test/clients/clients.test.ts", "test/postgres/operations/tamperings.test.ts"],
+          env: { EVERY_CELL: "1" },
           globalSetup: ["test/support/global-setup.ts"],
           // Each of them uses all cores: one after the other, after all others.
           fileParallelism: false,

@@ -122,7 +122,7 @@ async function sign(
 ): Promise<Signed> {
   const { payTo, price: amount } = offer;
   const address = addressOf(payer.signer);
-  const order = { payer: address, payTo, mint: USDC_MINT, amount };
+  const order = { payer: address, payTo, mint: USDC_MINT, amount, computeUnitPrice: payer.computeUnitPrice };
   const { gasless } = offer;
   if (payer.method === "gasless" && !gasless)
     throw new UnsupportedOfferError(
@@ -145,13 +145,7 @@ async function sign(
       request,
       signal,
     );
-    const unsigned = buildPayment({
-      ...order,
-      feePayer,
-      memo,
-      blockhash,
-      computeUnitPrice: payer.computeUnitPrice,
-    });
+    const unsigned = buildPayment({ ...order, feePayer, memo, blockhash });
     const transaction = await signWith(payer.signer, unsigned, unsigned.slot);
     return {
       method: "gasless",
@@ -168,13 +162,7 @@ async function sign(
     );
   const { blockhash, lastValidBlockHeight } = await payer.rpc.latestBlockhash().catch(notMade);
   const { memo } = offer;
-  const unsigned = buildPayment({
-    ...order,
-    feePayer: address,
-    memo,
-    blockhash,
-    computeUnitPrice: payer.computeUnitPrice,
-  });
+  const unsigned = buildPayment({ ...order, feePayer: address, memo, blockhash });
   const transaction = await signWith(payer.signer, unsigned, unsigned.slot);
   return {
     method: "transfer",

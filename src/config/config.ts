@@ -60,6 +60,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       "GASLESS_PER_KEY_HOURLY: renamed to GASLESS_PER_ACCOUNT_HOURLY, which counts all keys of an account",
     );
   }
+  problems.push(...tlsProblems(present));
   if (present["X402_KEYLESS"] === "on" && present["FEE_PAYER_KEYPAIR"] === undefined)
     problems.push("X402_KEYLESS: is on and needs FEE_PAYER_KEYPAIR, which pays the network fees");
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
@@ -70,6 +71,13 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   problems.push(...others);
   if (!parsed.success || problems.length > 0) throw new ConfigError([...new Set(problems)]);
   return { ...parsed.data, ...resolved, document, misspelt: misspeltSettings(set), environment: set };
+}
+
+function tlsProblems({ TLS_CERT, TLS_KEY, TLS_CLIENT_CA }: NodeJS.ProcessEnv): string[] {
+  if ((TLS_CERT === undefined) !== (TLS_KEY === undefined))
+    return ["TLS_CERT, TLS_KEY: set both, or neither"];
+  const lacks = TLS_CLIENT_CA !== undefined && TLS_CERT === undefined;
+  return lacks ? ["TLS_CLIENT_CA: needs TLS_CERT and TLS_KEY"] : [];
 }
 
 /**

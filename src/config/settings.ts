@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SAMPLERS } from "../domain/core/span.ts";
+import { serverSettings } from "./server-settings.ts";
 import {
-  between,
   cellDatabases,
   databaseUrl,
   httpUrl,
@@ -18,16 +18,7 @@ import {
  * Markdown, and `unset`, where it says more than the default, into docs/reference/configuration.md.
  */
 export const settings = {
-  HOST: z
-    .string()
-    .default("0.0.0.0")
-    .meta({ description: "address that the servers listen on", unset: "`0.0.0.0`; `127.0.0.1` in dev" }),
-  PORT: integer(0, 65535, 8080).describe("port of HTTP/JSON, MCP, Connect and gRPC-Web; 0 picks a free one"),
-  GRPC_PORT: integer(0, 65535, 9090).describe("port of gRPC; 0 picks a free one"),
-  METRICS_PORT: between(0, 65535)
-    .optional()
-    .describe("port of `GET /metrics` for Prometheus, without a key: keep it private; 0 picks a free one"),
-  METRICS_HOST: z.string().default("127.0.0.1").describe("address that the metrics server listens on"),
+  ...serverSettings,
   PUBLIC_URL: httpUrl
     .optional()
     .meta({ description: "base address as callers see it", unset: "`http://HOST:PORT`" }),
@@ -228,7 +219,8 @@ export const settings = {
     "number of [proxies](#behind-proxies) that append to `X-Forwarded-For` (gRPC: `x-forwarded-for`)",
   ),
   NEW_ACCOUNTS_PER_DAY: integer(1, 1_000_000, 20).meta({
-    description: "accounts that sign-ins from one address (IPv6: /64) may create a day, per instance",
+    description:
+      "accounts a day by sign-ins of an address (IPv6: /64), per instance; 8-fold of its /24 (/48)",
     unset: "`20`; `1000000` in dev",
   }),
   CORS_ORIGINS: list(z.string()).optional().describe("comma-separated origins whose pages may call"),

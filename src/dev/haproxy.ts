@@ -13,7 +13,7 @@ export interface CellRouter {
   stop(): Promise<void>;
 }
 
-/** Its configuration and first maps; absent in the npm package. */
+/** Its configuration and first maps. */
 const CELLS = path.join(import.meta.dirname, "../../deploy/cells");
 
 /** The addresses, host:port, of the router and of its cells in order. */

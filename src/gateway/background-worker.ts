@@ -46,6 +46,7 @@ export function createWorker({
     deposits: postgres.deposits,
     wallets: postgres.walletAccounts,
     audit: postgres.audit,
+    fullAudit: postgres.fullAudit,
     memoPrefix,
     cell: config.CELL,
     clock: systemClock,

@@ -9,7 +9,7 @@ import type { Cell } from "../domain/core/ids.ts";
 import { Quotes } from "../domain/payments/quote.ts";
 import type { Postgres } from "../postgres/index.ts";
 import type { SolanaChain } from "../solana/index.ts";
-import { systemClock, systemRandom } from "../system.ts";
+import { systemRandom } from "../system.ts";
 import type { Metrics } from "../app/operations/metrics.ts";
 import { UnpaidWork } from "../app/calls/unpaid-work.ts";
 import type { Log } from "../domain/core/log.ts";
@@ -42,6 +42,7 @@ export function callPorts(
   return {
     catalogue: parts.configuration.catalogue,
     ledger: postgres.ledger,
+    wallets: postgres.walletAccounts,
     unpaidWork: parts.unpaidWork,
     // A call that waits for its transaction has run nothing yet, so a shutdown may abort it.
     chain: {
@@ -50,8 +51,8 @@ export function callPorts(
         return accountId === undefined ? verify() : proofs.run(accountId, verify, foundBy);
       },
     },
-    quotes: new Quotes(postgres.sealingKeys, systemClock, systemRandom, config.QUOTE_TTL_SECONDS, cell),
-    clock: systemClock,
+    quotes: new Quotes(postgres.sealingKeys, postgres.clock, systemRandom, config.QUOTE_TTL_SECONDS, cell),
+    clock: postgres.clock,
     random: systemRandom,
     cell,
     relay,

@@ -197,13 +197,13 @@ export class StoredConfigAdmin implements ConfigAdmin {
     return this.#apply(document, "rollback", { ...decision, note });
   }
 
-  async awaitSwitch(version: number, waitMs: number): Promise<SwitchReport> {
+  async awaitSwitch(version: number, waitMs: number, signal?: AbortSignal): Promise<SwitchReport> {
     const until = performance.now() + waitMs;
     for (;;) {
       const live = await this.#deps.versions.instances();
       const behind = live.filter((one) => one.version === undefined || one.version < version);
       if (behind.length === 0 || performance.now() >= until) return { live: live.length, behind };
-      await sleep(SWITCH_POLL_MS);
+      await sleep(SWITCH_POLL_MS, undefined, { signal });
     }
   }
 

@@ -39,7 +39,7 @@ import { keyRulesOf } from "./services.ts";
 
 interface DepositParts {
   readonly config: Pick<ServeConfig, "CELL" | "MEMO_PREFIX" | "FINALIZED_ABOVE_MICROUSD">;
-  readonly postgres: Pick<Postgres, "deposits" | "treasuryLedger" | "walletAccounts">;
+  readonly postgres: Pick<Postgres, "clock" | "deposits" | "treasuryLedger" | "walletAccounts">;
   readonly chain: Pick<SolanaChain, "rpc" | "treasury">;
   readonly quotes: Quotes;
   readonly metrics: Metrics;
@@ -81,7 +81,7 @@ export function createDepositService(parts: DepositParts): ServiceBinding {
     readSigned: signedPaymentReader({ payTo: treasury.tokenAccount, memoPrefix }),
     quotes,
     memoPrefix,
-    clock: systemClock,
+    clock: postgres.clock,
     random: systemRandom,
     cell: config.CELL,
   });
@@ -140,12 +140,13 @@ export function createConsole(options: ConsoleOptions): Console {
     transport: "console",
     pathPrefix: RPC_PATH,
   });
+  const { requests, time } = options.pipelineParts;
   const files = openConsoleFiles({ config, origin, devConsole, log });
   const { statements, receipts, runs, history } = postgres.accountQueries;
   const exported = [statementFile(statements), receiptsFile(receipts, history), runsFile(runs, history)];
   const exports = new ExportHandler({ authenticator, files: exported, requestIds, failed });
   return {
-    handler: new ConsoleHandler({ rpc, exports, files, origin, requestIds, failed }),
+    handler: new ConsoleHandler({ rpc, exports, files, requests, time, origin, requestIds, failed }),
     idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
   };
 }

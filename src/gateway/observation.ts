@@ -6,7 +6,6 @@ import { type ServeConfig, ConfigError } from "../config/config.ts";
 import type { MetricsServer } from "../metrics/index.ts";
 import type { Readiness } from "../app/operations/readiness.ts";
 import type { Postgres } from "../postgres/index.ts";
-import { systemClock } from "../system.ts";
 import { VERSION } from "../version.ts";
 import { silentMetrics } from "../metrics/silent-metrics.ts";
 import { RequestLog, requestSpans } from "../app/operations/request-log.ts";
@@ -36,10 +35,10 @@ async function openMetrics({ METRICS_PORT: port }: Pick<ServeConfig, "METRICS_PO
 }
 
 export function measuredPostgres(postgres: Postgres, metrics: Metrics): Postgres {
-  const { ledger, refunds } = postgres;
+  const { ledger, refunds, clock } = postgres;
   return {
     ...postgres,
-    ledger: measuredLedger(ledger, metrics, systemClock),
+    ledger: measuredLedger(ledger, metrics, clock),
     refunds: {
       async refund(refund) {
         const result = await refunds.refund(refund);
@@ -54,9 +53,10 @@ export function measuredPostgres(postgres: Postgres, metrics: Metrics): Postgres
 /** Reports the checks of /readyz whenever Prometheus asks. */
 export function reportReadiness(metrics: Metrics, readiness: Pick<Readiness, "report">): void {
   metrics.onScrape(async () => {
-    const { database, sandbox, draining } = await readiness.report(AbortSignal.timeout(READY_MS));
+    const { database, sandbox, draining, clock } = await readiness.report(AbortSignal.timeout(READY_MS));
     metrics.set("toolgate_ready", database === "ok" ? 1 : 0, { check: "database" });
     metrics.set("toolgate_ready", sandbox === "passed" || sandbox === "off" ? 1 : 0, { check: "sandbox" });
+    metrics.set("toolgate_ready", clock.ok ? 1 : 0, { check: "clock" });
     metrics.set("toolgate_ready", draining ? 0 : 1, { check: "draining" });
   });
 }

@@ -8,7 +8,6 @@ import { type ServeConfig, ConfigError, type Config } from "../config/config.ts"
 import type { Log } from "../domain/core/log.ts";
 import type { Postgres } from "../postgres/index.ts";
 import { SolanaRelayChain, type SolanaChain } from "../solana/index.ts";
-import { systemClock } from "../system.ts";
 import type { GaslessSponsor } from "../payments/gasless/index.ts";
 import type { Findings } from "../postgres/database/start-checks.ts";
 import type { SolanaRpc } from "../solana/rpc/rpc.ts";
@@ -43,7 +42,7 @@ export function openRelay({ config, sponsor, postgres, chain, ...rest }: RelayPa
     sponsor,
     claims: new CountedRelayClaims(postgres.relays, rest.metrics),
     chain: relayChain,
-    clock: systemClock,
+    clock: postgres.clock,
     limits: {
       dailyLamports: BigInt(config.GASLESS_DAILY_LAMPORTS),
       perAccountHourly: config.GASLESS_PER_ACCOUNT_HOURLY,

@@ -1,4 +1,4 @@
-import { errorBindings, routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
+import { routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
 import type { Relay } from "../app/payments/gasless/relay-port.ts";
@@ -28,14 +28,16 @@ import { connectHandler } from "../transport/connect/connect-handler.ts";
 import { GrpcServer } from "../transport/grpc/server.ts";
 import { OriginPolicy } from "../transport/http/origin-policy.ts";
 import { Cors } from "../transport/http/cors.ts";
-import { Facade } from "../transport/http/facade.ts";
+import { JsonHandler } from "../transport/http/json-handler.ts";
+import { failureResponse } from "../transport/http/failure-response.ts";
 import { JsonRoutes } from "../transport/http/json-routes.ts";
 import { Probes } from "../transport/http/probes.ts";
-import { HttpServer } from "../transport/http/server.ts";
+import { HttpServer } from "../transport/http/connections.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { OpenAiHandler } from "../transport/openai/openai-handler.ts";
 import { Pipeline, type PipelineParts } from "../transport/pipeline.ts";
 import { ClientAddresses } from "../transport/remote-address.ts";
+import type { ServerTls } from "../transport/server-tls.ts";
 import { RequestIds } from "../transport/request-ids.ts";
 import { healthService } from "../transport/services/operations/health-service.ts";
 import { paymentService } from "../transport/services/payments/payment-service.ts";
@@ -122,6 +124,7 @@ interface ServersOptions {
   readonly addresses: () => Addresses;
   /** Undefined in production. */
   readonly devConsole: DevConsole | undefined;
+  readonly tls: ServerTls | undefined;
 }
 
 export interface Servers {
@@ -145,6 +148,7 @@ export function createServers({
   errors,
   addresses,
   devConsole,
+  tls,
 }: ServersOptions): Servers {
   const baseUrl = () => addresses().baseUrl;
   const { tokenAccount } = chain.treasury;
@@ -158,25 +162,22 @@ export function createServers({
   const parts = { postgres, operations, timelines, configAdmin, tokenAccount, log };
   const internal = operatorServices({ ...parts, keyRules: keyRulesOf(deps) });
   const clients = new ClientAddresses(config.TRUSTED_PROXY_HOPS, log);
-  const { unpaid, signIn } = walletParts;
-  const wallets = new WalletAuthenticator({ unpaid, rateLimiter: postgres.rateLimiter, clients, signIn });
+  const wallets = new WalletAuthenticator({ ...walletParts, rateLimiter: postgres.rateLimiter, clients });
   const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics, wallets);
-  const pipelineParts = pipelinePartsOf({ deps, metrics, requests, errors }, clients);
+  const pipelineParts = pipelinePartsOf({ postgres, deps, metrics, requests, errors }, clients);
   const pipeline = new Pipeline(access, [...open, ...internal], pipelineParts);
   const origins = config.CORS_ORIGINS ?? [];
   const requestIds = requestIdsOf(config);
   const common = { pipeline, requestIds, bodyLimit: config.BODY_LIMIT_BYTES };
-  const routes = new JsonRoutes({ ...common, transcoder: createTranscoder(generatedRoutes), errorBindings });
+  const routes = new JsonRoutes({ ...common, transcoder: createTranscoder(generatedRoutes) });
   const originPolicy = new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins });
-  const mcp = new McpHandler({ routes, pipeline, catalogue, originPolicy });
-  const failed = (error: unknown, requestId: string) => routes.failed(pipeline.failure(error, requestId));
+  const failed = (error: unknown, requestId: string) => failureResponse(pipeline.failure(error, requestId));
   const documents = new DocumentHandler({
     documents: createDocuments({ config, deps, relay, chain, ...walletParts }),
     requestIds,
     ...pipelineParts,
     failed,
   });
-  const connect = connectHandler({ ...common, services: open.map(({ service }) => service) });
   const services = [...open, ...internal].map(({ service }) => service);
   const console = createConsole({
     config,
@@ -197,30 +198,34 @@ export function createServers({
   });
   return {
     http: new HttpServer({
-      requests,
-      documents,
-      probes: new Probes(readiness),
-      console: console.handler,
-      cors: new Cors(origins),
-      connect,
-      mcp,
-      openai: new OpenAiHandler({ routes, pipeline, catalogue, clock: systemClock }),
-      facade: new Facade(routes, pipeline, walletParts.sold),
+      tls,
+      handlers: [
+        documents,
+        new Probes(readiness, requests),
+        // Has its own origin policy, so CORS does not apply.
+        console.handler,
+        new Cors(origins, requests),
+        connectHandler({ ...common, services: open.map(({ service }) => service) }),
+        new OpenAiHandler({ routes, pipeline, catalogue, clock: systemClock }),
+        new McpHandler({ routes, pipeline, catalogue, originPolicy }),
+        new JsonHandler(routes, pipeline, walletParts.sold),
+      ],
       routes,
     }),
     idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
-    grpc: new GrpcServer({ ...common, services, health: postgres.health, log }),
+    grpc: new GrpcServer({ ...common, services, health: postgres.health, log, tls }),
   };
 }
 
-type PipelineOptions = Pick<ServersOptions, "deps" | "metrics" | "requests" | "errors">;
+type PipelineOptions = Pick<ServersOptions, "postgres" | "deps" | "metrics" | "requests" | "errors">;
 
 /** Both pipelines, of API keys and of sessions, share the time of an account. */
 function pipelinePartsOf(
-  { deps: { catalogue }, metrics, requests, errors: log }: PipelineOptions,
+  { postgres, deps: { catalogue }, metrics, requests, errors: log }: PipelineOptions,
   clients: ClientAddresses,
 ): PipelineParts {
   const time = new UnpaidTime({ clock: performance, metrics, clients });
+  requests.observe(postgres.accountRequests);
   requests.observe(time);
   return { log, requests, time, sizes: new MessageSizes(() => catalogue.tools) };
 }
@@ -235,18 +240,18 @@ function requestIdsOf({ TRUSTED_PROXY_HOPS }: ServeConfig): RequestIds {
 }
 
 /** Signs offers and receipts without an API key. */
-function signatures({ signingKeys }: Postgres, { CELL: cell }: ServeConfig, baseUrl: () => string) {
+function signatures({ signingKeys, clock }: Postgres, { CELL: cell }: ServeConfig, baseUrl: () => string) {
   const signer = new JwsSigner(signingKeys);
-  return { signer, signed: new OfferReceipts({ signer, clock: systemClock, baseUrl, cell }) };
+  return { signer, signed: new OfferReceipts({ signer, clock, baseUrl, cell }) };
 }
 
 function walletSignIn(postgres: Postgres, cell: Cell | undefined, baseUrl: () => string): WalletSignIn {
   return new WalletSignIn({
-    nonces: new SealedNonces(postgres.sealingKeys, systemClock, systemRandom, cell),
+    nonces: new SealedNonces(postgres.sealingKeys, postgres.clock, systemRandom, cell),
     used: postgres.usedNonces,
     wallets: postgres.walletAccounts,
     forms: lazySignInForms,
-    clock: systemClock,
+    clock: postgres.clock,
     baseUrl,
   });
 }
@@ -294,10 +299,9 @@ function publicServices(
     v1: config.X402_V1 === "on",
   });
   const messages = new PaymentRequiredMessages(payment, deps.payments);
-  const walletCalls = { ...deps, wallets: postgres.walletAccounts };
   return [
     toolService(deps, { offers, messages }, VERSION),
-    walletService(signIn && { deps: walletCalls, offers, messages, ...wallets, signIn }),
+    walletService(signIn && { deps, offers, messages, ...wallets, signIn }),
     walletKeyService(signIn && { keys: postgres.apiKeys, rules: keyRulesOf(deps), signIn }),
     paymentService({ quotes: deps.quotes, relay }),
     receiptService(postgres.accountQueries.receipts),

@@ -54,6 +54,7 @@ export class Completion {
   #isWhole = false;
   /** Characters when the server counted last. */
   #counted = 0;
+  #isEnded = false;
 
   /** @param isRelayed whether {@link takeDeltas} is called */
   constructor(isRelayed = false) {
@@ -82,6 +83,11 @@ export class Completion {
     return this.#bytes > MAX_CONTENT_BYTES;
   }
 
+  /** Notes that the server has nothing to add: no text and no count. */
+  end(): void {
+    this.#isEnded = !this.full;
+  }
+
   /** Whether the server counted tokens. It bills for them even if the response breaks off. */
   get counted(): boolean {
     const { promptTokens = 0, completionTokens = 0, totalTokens = 0 } = this.#usage ?? {};
@@ -99,7 +105,9 @@ export class Completion {
    */
   take(body: unknown, form: "message" | "delta" = "delta"): void {
     const answer = isJsonObject(body) ? body : undefined;
-    const { choices = null, error = null, usage, x_groq: groq } = answer ?? {};
+    const { choices = null, usage, x_groq: groq } = answer ?? {};
+    // vLLM's form of an error has no member `error`.
+    const { error = answer?.["object"] === "error" ? answer : null } = answer ?? {};
     if (!answer || (choices !== null && !Array.isArray(choices)))
       throw unusable("the model server's answer could not be read", new TypeError("no chat completion"));
     if (error !== null) throw this.#failed(error);
@@ -121,7 +129,11 @@ export class Completion {
       content: this.#message.text,
       finishReason: reasonOf(this.#finishReason) ?? cutBy,
       usage: this.#usage ? { ...this.#usage, ...(isBehind && { isBehind }) } : null,
-      delivered: { characters: this.#characters, chunks: this.#isWhole ? undefined : this.#filled },
+      delivered: {
+        characters: this.#characters,
+        chunks: this.#isWhole ? undefined : this.#filled,
+        isCut: !this.#isEnded,
+      },
       whole: { ...this.#message.result(), ...others },
     };
   }

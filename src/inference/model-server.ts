@@ -29,6 +29,8 @@ export class ModelServer {
   readonly #log: Log;
   readonly #metrics: Metrics | undefined;
   #models: readonly TableModel[] | undefined;
+  /** The server's last refusal: 429 or 503. */
+  #busyStatus = 503;
 
   constructor(settings: UpstreamSettings, clock: Clock, log: Log, metrics?: Metrics) {
     this.settings = settings;
@@ -99,7 +101,8 @@ export class ModelServer {
     const pausedMs = this.#pauses.waitMs(accountId, model);
     if (pausedMs > 0 || !this.#breaker.allow(accountId)) {
       const waitMs = Math.max(pausedMs, this.#breaker.waitMs(accountId));
-      throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined);
+      const status = pausedMs > 0 ? this.#busyStatus : 503;
+      throw busy(Math.max(1, Math.ceil(waitMs / 1_000)), undefined, status);
     }
     try {
       const { answer, isLost } = await ask();
@@ -134,13 +137,15 @@ export class ModelServer {
   }
 
   #failed(error: unknown, model: string, accountId: string): void {
-    const verdict = error instanceof ModelServerError ? error.verdict : "unknown";
+    const { verdict, status } =
+      error instanceof ModelServerError ? error : { verdict: "unknown" as const, status: 503 };
     switch (verdict) {
       case "unreachable":
         return this.#opened(this.#breaker.unreachable(accountId), error);
       case "broken":
         return this.#opened(this.#breaker.failed(accountId), error);
       case "busy":
+        this.#busyStatus = status;
         this.#pauses.add(accountId, model, 1_000 * (retryAfterOf(error) ?? 0));
         return this.#breaker.abandoned(accountId);
       case "served":

@@ -31,11 +31,15 @@ export async function readResponse(
   const whole = streamed ? "" : await text(bounded(body));
   if (!streamed && !EVENTS.test(whole)) {
     completion.take(parse(whole), "message");
+    completion.end();
     return null;
   }
   try {
     const done = streamed ? await readStream(body, completion, progress) : readEvents(whole, completion);
-    if (done) return null;
+    if (done || completion.finished) {
+      completion.end();
+      return null;
+    }
   } catch (error) {
     if (!completion.finished && (!completion.counted || error instanceof ModelServerError)) throw error;
   }

@@ -24,15 +24,17 @@ export class ModelServerError extends ToolgateError {
       elsewhere?: boolean;
       worked?: boolean;
       retryAfterSeconds?: number;
+      status?: number;
       said?: Pick<SaidRefusal, "status" | "refusal"> | undefined;
       cause?: unknown;
     },
   ) {
-    const { verdict, elsewhere = false, worked = false, retryAfterSeconds, said, cause } = more;
+    const { verdict, elsewhere = false, worked = false, retryAfterSeconds, status, said, cause } = more;
     const when = retryAfterSeconds === undefined ? "" : `, try again in ${retryAfterSeconds} s`;
     super(code, `inference: ${what}; nothing was charged${when}`, {
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
       ...(cause !== undefined && { cause }),
+      ...(status !== undefined && { status }),
       ...(said && { status: said.status, rpc: "INVALID_ARGUMENT", refusal: said.refusal }),
       worked,
     });
@@ -120,11 +122,13 @@ export function cancelled(cause: unknown): ModelServerError {
   });
 }
 
-export function busy(retryAfterSeconds: number, cause: unknown): ModelServerError {
+/** @param status 429: the server limits what the gateway sends to it */
+export function busy(retryAfterSeconds: number, cause: unknown, status = 503): ModelServerError {
   return new ModelServerError("UNAVAILABLE", "the model server is busy", {
     verdict: "busy",
     elsewhere: true,
     retryAfterSeconds,
+    status,
     cause,
   });
 }
@@ -136,7 +140,7 @@ function refusal(
 ): ModelServerError {
   if (status === 429 || status === 503) {
     const seconds = headers instanceof Headers ? retryAfterOf(headers, MAX_RETRY_SECONDS) : undefined;
-    return busy(seconds ?? DEFAULT_RETRY_SECONDS, cause);
+    return busy(seconds ?? DEFAULT_RETRY_SECONDS, cause, status);
   }
   if (status === 401 || status === 402 || status === 403)
     return new ModelServerError("TOOL_FAILED", "the model server refused the operator's credentials", {

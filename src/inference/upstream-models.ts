@@ -197,8 +197,9 @@ function combinedError(failures: readonly ModelServerError[]): ModelServerError 
   const [first, ...others] = failures;
   if (first && others.length === 0) return first;
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  const isLimited = failures.every(({ status }) => status === 429);
   const causes = new AggregateError(failures, "all upstreams refused the call");
-  if (waits.length > 0) return busy(Math.min(...waits), causes);
+  if (waits.length > 0) return busy(Math.min(...waits), causes, isLimited ? 429 : 503);
   return unusable("no server for the model can be reached", causes, NOT_ASKED);
 }
 

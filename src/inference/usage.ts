@@ -20,7 +20,10 @@ export function readUsage(value: unknown, before: ReportedUsage = {}): ReportedU
   if (!isJsonObject(value)) return undefined;
   const total = countIn(value, ["total_tokens"]);
   const sent = { prompt: promptIn(value), completion: countIn(value, COMPLETION) };
-  if ((sent.prompt ?? sent.completion ?? total) === undefined) return undefined;
+  const counts = [sent.prompt, sent.completion, total].filter((count) => count !== undefined);
+  // Some servers end with zeros.
+  const isLater = Object.keys(before).length > 0;
+  if (!counts.some((count) => count > 0 || !isLater)) return undefined;
   const prompt = sent.prompt ?? restOf(total, sent.completion) ?? before.promptTokens;
   const completion = sent.completion ?? restOf(total, prompt) ?? before.completionTokens;
   const known = { promptTokens: prompt, completionTokens: completion, totalTokens: total };

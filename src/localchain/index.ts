@@ -7,7 +7,7 @@ import { keepJournal } from "./journal.ts";
 import { createHttpServer } from "./server.ts";
 import { servePubSub } from "./websocket.ts";
 
-export { MAINNET_GENESIS_HASH, USDC_DECIMALS, USDC_MINT } from "./accounts.ts";
+export { USDC_DECIMALS, USDC_MINT } from "./accounts.ts";
 export { USDC_AUTHORITY } from "./programs.ts";
 export type { Chain } from "./engine.ts";
 export type { Controls, WalletFunds } from "./controls.ts";

@@ -2,6 +2,7 @@ import {
   collectDefaultMetrics,
   Counter,
   Gauge,
+  type GaugeConfiguration,
   Histogram,
   Registry,
   type OpenMetricsContentType,
@@ -33,7 +34,7 @@ export class PrometheusMetrics implements Metrics {
       const { type, help, labels } = metric;
       const configuration = { name, help, labelNames: labels, registers };
       if (type === "counter") this.#counters.set(name, new Counter(configuration));
-      else if (type === "gauge") this.#gauges.set(name, new Gauge(configuration));
+      else if (type === "gauge") this.#gauges.set(name, newGauge(configuration));
       else this.#histograms.set(name, new Histogram({ ...configuration, buckets: [...metric.buckets] }));
     }
     collectDefaultMetrics({ register: this.#registry });
@@ -77,6 +78,13 @@ export class PrometheusMetrics implements Metrics {
       return { contentType: this.#registry.contentType, text };
     return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: plainText(text) };
   }
+}
+
+/** A time that is not known yet is absent: 0 would be the year 1970. */
+function newGauge(configuration: GaugeConfiguration<string>): Gauge {
+  const gauge = new Gauge(configuration);
+  if (configuration.name.endsWith("_timestamp_seconds")) gauge.remove();
+  return gauge;
 }
 
 const EXEMPLAR = / # \{.*$/;

@@ -151,6 +151,12 @@ describe("a question for terms without parameters", () => {
     expect(offer.extensions).toHaveProperty("bazaar.info.input.body", PARAMS);
   });
 
+  it("is refused over Connect, as over gRPC: no index asks there", async () => {
+    const body = JSON.stringify({ tool: TOOL, params: {} });
+    const answer = await post(body, "application/json", "/toolgate.v1.WalletService/BuyTool");
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: "invalid_argument" }]);
+  });
+
   it("is no question with a payment: what is invalid is refused, and nothing is sent or charged", async () => {
     const signed = await payer.sign((await probe({})).headers.get("payment-required") ?? "");
     const before = [await relays(), await payer.usdc()];

@@ -67,7 +67,7 @@ async function quoteFor(
     quote = body.quote;
     return [status, body.quote?.price_usdc_microusd];
   };
-  await expect.poll(quoted, { timeout: 120_000 }).toEqual([402, QUOTES[model]]);
+  await expect.poll(quoted).toEqual([402, QUOTES[model]]);
   return quote;
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Keypair } from "@solana/web3.js";
 import { parseUsdc } from "../../src/domain/core/money.ts";
 import { DEFAULT_SCOPES } from "../../src/domain/accounts/scope.ts";
+import { withOperatorActs } from "../support/operator-acts.ts";
 import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 
@@ -41,7 +42,8 @@ export async function makeAccounts(url: string, count: number, usdc: string | un
   }
 }
 
-async function makeAccount({ accounts, apiKeys }: Postgres, amount: bigint | undefined): Promise<string> {
+async function makeAccount(postgres: Postgres, amount: bigint | undefined): Promise<string> {
+  const { accounts, apiKeys } = withOperatorActs(postgres);
   const { accountId } = await accounts.create(Keypair.generate().publicKey.toBase58());
   await accounts.setTier(accountId, UNLIMITED);
   if (amount !== undefined)

@@ -2,8 +2,8 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import process from "node:process";
-import { createInterface } from "node:readline";
 import { z } from "zod";
+import { firstLine, stopChild } from "../support/child.ts";
 import { ROOT } from "../tooling/command.ts";
 
 /** Options of Node that tie a process to the benchmark. */
@@ -38,14 +38,7 @@ export class ServerProcess {
       execArgv: [...ATTACHED, ...nodeOptions],
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
-    const { stdout } = child;
-    if (!stdout) throw new Error(`${file} has no output`);
-    const line = await new Promise<string>((resolve, reject) => {
-      createInterface({ input: stdout }).once("line", resolve);
-      child.once("error", reject);
-      child.once("exit", (code) => reject(new Error(`${file} ended with ${code} before it was ready`)));
-    });
-    return new ServerProcess(child, JSON.parse(line));
+    return new ServerProcess(child, JSON.parse(await firstLine(child)));
   }
 
   get pid(): number | undefined {
@@ -58,10 +51,7 @@ export class ServerProcess {
     return cpuMessage.parse((await answer)[0]).cpuSeconds;
   }
 
-  async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill(signal);
-    await exited;
+  stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    return stopChild(this.#child, signal);
   }
 }

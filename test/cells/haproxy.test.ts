@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { hash, randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import http from "node:http";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import http, { type IncomingMessage } from "node:http";
 import http2 from "node:http2";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { base58 } from "@scure/base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bucketOf, shareBuckets } from "../../src/cli/router-maps.ts";
@@ -17,6 +19,7 @@ import { cellOf, newId } from "../../src/domain/core/ids.ts";
 import { Quotes } from "../../src/domain/payments/quote.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { listen } from "../support/servers.ts";
+import { expectError } from "../contract/error-body.ts";
 import { ROOT } from "../tooling/command.ts";
 
 const HAPROXY = findHaproxy();
@@ -45,10 +48,21 @@ let grpcUrl = "";
 /** Of a router behind another proxy. */
 let behindUrl = "";
 
+/** Headers of the last request over HTTP and over h2c. */
+const received: { http?: object; grpc?: object } = {};
+
 /** Servers that answer with the number of their cell, over HTTP and over h2c. */
 async function standIn(cell: number): Promise<{ http: number; grpc: number }> {
-  const one = http.createServer((_, response) => response.end(String(cell)));
-  const two = http2.createServer((_, response) => response.end(String(cell)));
+  const one = http.createServer(({ headers, url }, response) => {
+    // Not of a health check.
+    if (url === "/") received.http = headers;
+    if (url === "/cut") response.destroy();
+    else response.end(String(cell));
+  });
+  const two = http2.createServer(({ headers }, response) => {
+    received.grpc = headers;
+    response.end(String(cell));
+  });
   for (const server of [one, two]) closing.push(() => void server.close());
   return { http: await listen(one), grpc: await listen(two) };
 }
@@ -180,6 +194,43 @@ describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
     } finally {
       session.close();
     }
+  });
+
+  it("lets no caller choose the names of requests and traces", async () => {
+    const ids = {
+      "x-request-id": "req_mine",
+      traceparent: `00-${"1".repeat(32)}-${"1".repeat(16)}-01`,
+      tracestate: "a=b",
+    };
+    await cellFor(ids);
+    const session = http2.connect(grpcUrl);
+    const stream = session.request({ ":path": "/", ...ids });
+    for await (const _ of stream);
+    session.close();
+    for (const headers of [received.http, received.grpc]) {
+      expect(headers).toHaveProperty("x-forwarded-for");
+      expect(Object.keys(headers ?? {}).filter((name) => name in ids)).toEqual([]);
+    }
+  });
+
+  it("answers with an error body, and the same as before one deployment, for a cell that answers nothing", async () => {
+    // A connection of its own: on one that was used before HAProxy leaves it to the client to try again.
+    const [response] = (await once(http.get(`${baseUrl}/cut`, { agent: false }), "response")) as [
+      IncomingMessage,
+    ];
+    const { statusCode: status = 0, headers } = response;
+    const answer = {
+      status,
+      headers: new Headers(
+        Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      ),
+    };
+    // 503: the router finds the cell down on a busy machine.
+    expect([502, 503]).toContain(status);
+    expectError({ ...answer, body: JSON.parse(await text(response)) }, status, "UNAVAILABLE");
+    const errors = (file: string) =>
+      readFileSync(path.join(ROOT, "deploy", file), "utf8").match(/^ +http-error .*$/gm);
+    expect(errors("cells/haproxy.cfg")).toEqual(errors("haproxy/haproxy.cfg"));
   });
 
   it("is valid with its defaults", () => {

@@ -21,6 +21,15 @@ let installed: string;
 beforeAll(async () => {
   [world, app] = await Promise.all([startWorld(), mkdtemp(path.join(os.tmpdir(), "toolgate-package-"))]);
   installed = await install(await built());
+  expect(
+    JSON.parse(await readFile(path.join(app, "node_modules/toolgate-client/package.json"), "utf8")),
+  ).toMatchObject({
+    repository: { type: "git", directory: "src/client" },
+    homepage: expect.stringMatching(/^https:/),
+    bugs: { url: expect.stringMatching(/issues$/) },
+  });
+  for (const file of ["CHANGELOG.md", "NOTICE", "LICENSE"])
+    await stat(path.join(app, "node_modules/toolgate-client", file));
 });
 afterAll(async () => {
   expect(await world.violations()).toEqual([]);
@@ -122,7 +131,7 @@ describe("the client's package", () => {
     const folder = path.join(app, "node_modules/toolgate-client");
     const files = (await readdir(folder, { recursive: true })).filter((file) => path.extname(file) !== "");
     const allowed =
-      /^(?:(?:esm|cjs)\/(?:src\/client|gen)\/.*\.(?:js|d\.ts)|(?:cjs\/)?package\.json|README\.md)$/;
+      /^(?:(?:esm|cjs)\/(?:src\/client|gen)\/.*\.(?:js|d\.ts)|(?:cjs\/)?package\.json|[A-Z]+\.md)$/;
     expect(files.filter((file) => !allowed.test(file))).toEqual([]);
     expect(await readdir(folder)).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
     expect(installed).not.toMatch(/EBADENGINE|deprecated/);

@@ -17,7 +17,7 @@ export interface Example {
 }
 
 /** One cell of the table; its name is the title of its test. */
-export interface Cell extends Pick<Example, "file" | "asksChain" | "variables"> {
+export interface Cell extends Pick<Example, "file" | "protocol" | "asksChain" | "variables"> {
   readonly name: string;
   readonly way: Way;
 }
@@ -54,6 +54,18 @@ const EXAMPLES: readonly Example[] = [
   { client: "go", protocol: "HTTP", file: "go/buy/main.go", ways: WITHOUT_TRANSFER },
 ];
 
+/** The cells that `npm test` runs: each program, and each way over each protocol. The labs run all. */
+const SHORT = new Set([
+  ...["curl-http-transfer", "curl-mcp-gasless", "curl-connect-balance", "paying-fetch-http-gasless"],
+  ...["toolgate-client-connect-transfer", "mcp-host-mcp-balance", "mcp-sdk-v1-mcp-transfer"],
+  ...["mcp-sdk-v2-mcp-gasless", "ai-sdk-mcp-gasless", "x402-http-gasless", "x402-mcp-gasless"],
+  ...["connect-web-connect-balance", "connect-node-grpc-transfer", "connect-node-connect-gasless"],
+  ...["grpc-js-grpc-gasless", "buf-curl-grpc-balance", "buf-curl-connect-gasless"],
+  ...["python-http-balance", "go-http-gasless"],
+]);
+
 export const CELLS: readonly Cell[] = EXAMPLES.flatMap(({ client, protocol, ways, ...example }) =>
-  ways.map((way) => ({ ...example, name: `${client}-${protocol.toLowerCase()}-${way}`, way })),
+  ways.map((way) => ({ ...example, protocol, name: `${client}-${protocol.toLowerCase()}-${way}`, way })),
 );
+
+export const SHORT_CELLS = CELLS.filter(({ name }) => SHORT.has(name));

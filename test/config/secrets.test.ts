@@ -18,8 +18,13 @@ const SAMPLES: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_HEADERS: "authorization=hush-hush",
 };
 
-/** Names that look like secrets: a switch, an identifier, and the path of a key file. */
-const NO_SECRETS: ReadonlySet<string> = new Set(["X402_KEYLESS", "AWS_ACCESS_KEY_ID", "FEE_PAYER_KEYPAIR"]);
+/** Names that look like secrets: a switch, an identifier, and paths of key files. */
+const NO_SECRETS: ReadonlySet<string> = new Set([
+  "X402_KEYLESS",
+  "AWS_ACCESS_KEY_ID",
+  "FEE_PAYER_KEYPAIR",
+  "TLS_KEY",
+]);
 
 const secretsOf = (settings: Record<string, string>) => collectSecrets(readConfig(settings));
 

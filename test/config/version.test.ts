@@ -6,7 +6,9 @@ import { VERSION } from "../../src/version.ts";
 const PLACES = [
   ["package-lock.json", /^\{\s*"name": "toolgate",\s*"version": "([^"]+)"/],
   ["deploy/Containerfile", /^ARG VERSION=(\S+)$/m],
+  ["deploy/kubernetes/gateway/base/kustomization.yaml", /^ {4}newTag: (\S+)$/m],
   ["deploy/server.json", /^ {2}"version": "([^"]+)",$/m],
+  ["src/client/CHANGELOG.md", /^## \[(\d[^\]]*)\]/m],
   ["CHANGELOG.md", /^## \[(\d[^\]]*)\]/m],
 ] as const;
 

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, request as startRequest } from "node:http";
-import type { AddressInfo } from "node:net";
+import { closeServer, listen } from "../support/servers.ts";
 
 /** A running proxy. */
 export interface AuthorizingProxy {
@@ -26,15 +25,5 @@ export async function startAuthorizingProxy(target: string, apiKey: string): Pro
     response.on("close", () => onward.destroy());
     request.pipe(onward);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  return { url: `http://127.0.0.1:${await listen(server)}`, close: () => closeServer(server) };
 }

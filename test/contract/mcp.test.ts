@@ -92,13 +92,6 @@ describe("MCP: 200", () => {
         expect(answer.body.result.protocolVersion).toBe("2025-11-25");
       },
     );
-
-    it.each([[undefined], [{}], [{ protocolVersion: 1 }]])(
-      "requires a version when the params are %j",
-      async (params) => {
-        expectRpcError(await rpc(poor, "initialize", params), -32602, /protocolVersion/);
-      },
-    );
   });
 
   it.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])(
@@ -133,6 +126,7 @@ describe("MCP: 200", () => {
 
     it("rejects an unknown cursor", async () => {
       expectRpcError(await rpc(poor, "tools/list", { cursor: "x" }), -32602, /cursor/);
+      expect((await rpc(poor, "tools/list", { cursor: "" })).body.result.tools).not.toEqual([]);
     });
   });
 
@@ -183,15 +177,6 @@ describe("MCP: 200", () => {
       },
     );
 
-    it.each([
-      ["no params", undefined],
-      ["no name", { arguments: {} }],
-      ["a name that is no string", { name: 1 }],
-      ["arguments that are a list", { name: "echo", arguments: [] }],
-    ])("rejects %s as invalid params", async (_, params) => {
-      expectRpcError(await rpc(poor, "tools/call", params), -32602, /^params\./);
-    });
-
     it("takes null for what is left out, and the same key for the same call", async () => {
       const nothing = { arguments: null, _meta: null };
       expect((await rpc(poor, "tools/call", { name: "get_status", ...nothing })).body.result.isError).toBe(
@@ -238,13 +223,6 @@ describe("MCP: 200", () => {
       expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
     });
   });
-
-  it.each(["resources/list", "prompts/list", "tools/Call", "", "constructor", "rpc.discover"])(
-    "rejects the unknown method %j",
-    async (method) => {
-      expectRpcError(await rpc(poor, method), -32601, /^unknown method /);
-    },
-  );
 });
 
 describe("MCP: 202", () => {
@@ -379,24 +357,6 @@ describe("MCP: 401", () => {
 });
 
 describe("MCP: 402", () => {
-  it("accepts X-Payment on the repeated call, and replays it without another charge", async () => {
-    const agent = await world.agent();
-    const { quote } = (await buyRpc(agent)).body;
-    const tx = await world.pay(agent, PRICE, memoOf(quote));
-    const headers = xPayment(tx, quote.quote_id);
-    const paid = await buyRpc(agent, headers);
-    expect(paid.status).toBe(200);
-    expect(paid.body.result._meta["toolgate/receipt"]).toMatchObject({
-      paid_by: "transfer",
-      tx_signature: tx,
-    });
-    expect((await buyRpc(agent, headers)).body).toEqual(paid.body);
-    expect((await mcp(agent, PAID, headers)).body.receipt).toEqual(
-      paid.body.result._meta["toolgate/receipt"],
-    );
-    expect((await world.get(agent, "/receipts")).body.items).toHaveLength(1);
-  });
-
   it("returns 402 for tools/call only", async () => {
     for (const method of ["initialize", "ping", "tools/list", "resources/list"]) {
       expect((await rpc(poor, method, { protocolVersion: "2025-11-25" })).status).toBe(200);

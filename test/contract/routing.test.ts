@@ -120,28 +120,6 @@ describe("routing: HEAD", () => {
 });
 
 describe("routing of a known path", () => {
-  it("decodes unnecessary escapes (RFC 3986 section 6.2.2.2)", async () => {
-    expect((await ask("GET", "/he%61lth")).status).toBe(200);
-    expect((await ask("GET", "/%68%65%61%6C%74%68")).status).toBe(200);
-    expectError(await world.post(agent, "/%6dcp", {}), 400, "INVALID_REQUEST");
-  });
-
-  it("keeps an escaped slash inside its segment", async () => {
-    expectError(await world.get(agent, "/receipts%2Fx"), 404, "NOT_FOUND", /^no route matches this path$/);
-    expectError(
-      await world.get(agent, "/receipts/a%2Fb"),
-      404,
-      "NOT_FOUND",
-      /^there is no receipt with this id/,
-    );
-  });
-
-  it("rejects an invalid escape or invalid UTF-8", async () => {
-    for (const id of ["%", "%zz", "%FF", "%C0%80"]) {
-      expectError(await world.get(agent, `/receipts/${id}`), 400, "INVALID_REQUEST", /^id: /);
-    }
-  });
-
   it("distinguishes a path from similar ones", async () => {
     expectError(await ask("GET", "/mcp"), 405, "METHOD_NOT_ALLOWED");
     expect((await ask("GET", "/mcp/capabilities")).status).toBe(200);

@@ -14,7 +14,7 @@ const PAID = { tool: "vram_estimate", params: { model: "llama-3.1-8b" } } as con
 const PRICE = 1000n;
 
 const model = useModelServer();
-const world = useWorld(() => ({ INFERENCE_BASE_URL: model.url, BODY_LIMIT_BYTES: "65536" }));
+const world = useWorld(() => ({ INFERENCE_BASE_URL: model.url }));
 let rich: Agent;
 let poor: Agent;
 beforeAll(async () => {
@@ -27,20 +27,6 @@ const balanceOf = async (agent: Agent) =>
   (await world.call(agent, "get_status", {})).body.result.balance_usdc;
 
 describe("a successful call: 200", () => {
-  it("runs a free tool at once", async () => {
-    const answer = await world.call(poor, "echo", { message: "héllo" });
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ ok: true, result: { echo: "héllo" } });
-  });
-
-  it("returns version, status and balance", async () => {
-    const answer = await world.call(poor, "get_status", {});
-    expect(answer.body).toEqual({
-      ok: true,
-      result: { version: "0.1.0", status: "healthy", balance_usdc: "0.000000" },
-    });
-  });
-
   it("returns the request id and the rate limit in headers", async () => {
     const agent = await world.agent({ ratePerMinute: 60, burst: 10 });
     const { headers } = await world.call(agent, "echo", { message: "" });
@@ -252,15 +238,6 @@ describe("a refused call: 400", () => {
   it.each(bad)("returns 400 for %s", async (_, body, message) => {
     expectError(await world.post(rich, "/v1/mcp/tools/call", body), 400, "INVALID_REQUEST", message);
   });
-
-  it("refuses query parameters", async () => {
-    expectError(
-      await world.post(rich, "/v1/mcp/tools/call?x=1", { tool: "echo", params: {} }),
-      400,
-      "INVALID_REQUEST",
-      /^x: /,
-    );
-  });
 });
 
 describe("a refused call: 401", () => {
@@ -423,48 +400,6 @@ describe("limits of an API key", () => {
     expect(refused.headers.get("x-ratelimit-limit")).not.toBeNull();
     await world.postgres.accounts.setBlocked(agent.accountId, { blocked: false, reason: "found" });
     await expect.poll(status).toBe(200);
-  });
-});
-
-describe("a refused call: 404", () => {
-  it("returns TOOL_NOT_FOUND for unknown tools and quotes no unavailable tool", async () => {
-    expectError(await world.call(rich, "teleport", {}), 404, "TOOL_NOT_FOUND", /teleport.*echo/);
-    for (const tool of ["gpu_provision", "sandbox_execute", "sandbox_cancel"]) {
-      expectError(await world.call(rich, tool, {}), 404, "TOOL_UNAVAILABLE", /cannot be called yet/);
-    }
-  });
-});
-
-describe("a refused call: 413 and 415", () => {
-  it("refuses bodies over the limit, with and without Content-Length", async () => {
-    const body = { tool: "echo", params: { message: "x".repeat(70_000) } };
-    expectError(await world.post(rich, "/v1/mcp/tools/call", body), 413, "PAYLOAD_TOO_LARGE", /65536/);
-    const response = await fetch(`${world.gateway.baseUrl}/v1/mcp/tools/call`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${rich.apiKey}`, "Content-Type": "application/json" },
-      body: new Blob([JSON.stringify(body)]).stream(),
-      duplex: "half",
-    });
-    expect(response.status).toBe(413);
-  });
-
-  it("refuses any content type but JSON", async () => {
-    for (const type of [
-      "text/plain",
-      "application/x-www-form-urlencoded",
-      "application/json; charset=latin1",
-      "multipart/form-data; boundary=x",
-    ]) {
-      expectError(
-        await world.post(rich, "/v1/mcp/tools/call", {}, { "Content-Type": type }),
-        415,
-        "UNSUPPORTED_MEDIA_TYPE",
-        /application\/json/,
-      );
-    }
-    const utf8 = { "Content-Type": "application/json; charset=UTF-8" };
-    const call = { tool: "echo", params: { message: "x" } };
-    expect((await world.post(rich, "/v1/mcp/tools/call", call, utf8)).status).toBe(200);
   });
 });
 

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { firstLine, stopChild } from "../support/child.ts";
 import { query } from "../support/database-server.ts";
 import { secret } from "../support/record.ts";
 import { verified, WebhookReceiver } from "../support/webhook-receiver.ts";
@@ -159,12 +159,10 @@ describe("docs/guides/webhooks.md", () => {
       const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", program], {
         cwd: ROOT,
         env: { WEBHOOK_SECRET: signingSecret, NODE_NO_WARNINGS: "1" },
-        stdio: ["ignore", "pipe", "inherit"],
       });
       let output = "";
       child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-      await once(child.stdout, "data");
-      return { child, url: `http://127.0.0.1:${Number(output)}/`, output: () => output };
+      return { child, url: `http://127.0.0.1:${Number(await firstLine(child))}/`, output: () => output };
     };
     // The secret exists once the address does, and the address once the receiver has started.
     const reserved = await WebhookReceiver.open();
@@ -177,8 +175,7 @@ describe("docs/guides/webhooks.md", () => {
     const forged = { "webhook-id": "evt_1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA" };
     const refused = await fetch(running.url, { method: "POST", headers: forged, body: "{}" });
     expect(refused.status).toBe(401);
-    running.child.kill();
-    await once(running.child, "exit");
+    await stopChild(running.child);
   });
 
   it.skipIf(!hasPython)("shows a check in Python that accepts what the gateway sends only", async () => {

@@ -1,7 +1,7 @@
 import { createTransferCheckedInstruction } from "@solana/spl-token";
 import { PublicKey } from "@solana/web3.js";
 import { expect, it } from "vitest";
-import { checkTreasury } from "../../src/cli/ledger.ts";
+import { checkTreasury } from "../../src/cli/audit.ts";
 import { readConfig, requireServeConfig } from "../../src/config/config.ts";
 import { USDC_DECIMALS, USDC_MINT } from "../../src/solana/core/treasury.ts";
 import { closing } from "../support/postgres.ts";

@@ -24,7 +24,7 @@ import { openChain } from "../../src/solana/index.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import type { ServiceBinding } from "../../src/transport/endpoint.ts";
-import type { KeyedContext } from "../../src/transport/request-context.ts";
+import type { RequestContext } from "../../src/transport/request-context.ts";
 import type { Agent } from "../support/world.ts";
 import { useScene as useTreasury, type Scene as TreasuryScene, type Watching } from "./fixture.ts";
 import { silentMetrics } from "../../src/metrics/silent-metrics.ts";
@@ -165,7 +165,7 @@ function reported({ deposit }: { deposit?: Deposit | undefined }): Deposit {
 }
 
 /** A session of the agent's account. */
-function sessionOf({ accountId }: Agent, signal = new AbortController().signal): KeyedContext {
+function sessionOf({ accountId }: Agent, signal = new AbortController().signal): RequestContext<Caller> {
   return {
     // The part of the context that these endpoints read.
     caller: { keyId: "ses_1", accountId } as Caller,

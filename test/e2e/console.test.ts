@@ -1,14 +1,14 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { spawn, type ChildProcess } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openBrowser, type TestBrowser } from "../browser/browser.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
+import { stopChild, whileRuns } from "../support/child.ts";
 import { secret } from "../support/record.ts";
 
 /** The first visit after `npm start`: the printed console address and the printed wallet. */
@@ -33,18 +33,14 @@ beforeAll(async () => {
   browser = await openBrowser();
 });
 afterAll(async () => {
-  await browser.close();
-  if (dev.exitCode === null) {
-    dev.kill("SIGTERM");
-    await once(dev, "exit");
-  }
+  await browser?.close();
+  await stopChild(dev);
   rmSync(folder, { recursive: true, force: true });
 });
 
 it("a new user signs in, creates a key, deposits, buys and downloads the statement", async () => {
-  await expect
-    .poll(() => output, { timeout: 200_000 })
-    .toMatch(/Development wallet[\s\S]*--account acct_\w{32}/);
+  const ready = /Development wallet[\s\S]*--account acct_\w{32}/;
+  await whileRuns(dev, expect.poll(() => output).toMatch(ready));
   const consoleUrl = /http:\S+\/console/.exec(output)?.[0] ?? "";
   const wallet = /signs in with (\w{32,44})/.exec(output)?.[1] ?? "";
   const { page, closeBrowser } = await browser.openFor(`${consoleUrl}/`);
@@ -89,7 +85,7 @@ it("a new user signs in, creates a key, deposits, buys and downloads the stateme
   await page.getByText("This page is for operators").waitFor();
   // The command that was printed beside the wallet.
   const { 0: grant } = /accounts operator --account acct_\w+/.exec(output) ?? [""];
-  await promisify(execFile)(process.execPath, ["src/main.mjs", ...grant.split(" ")], { env });
+  expect((await runToolgateHere({ DATA_DIR: folder }, grant.split(" "))).code).toBe(0);
   await page.reload();
   await page.getByText("Owed to accounts").waitFor();
   await closeBrowser();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { runToolgateHere } from "../cli/toolgate.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** `npm run demo` without the installation, twice on the same data. */
@@ -55,13 +56,13 @@ describe("npm run demo", () => {
       ["accounts", "create", "--help"],
       ["keys", "--help"],
     ]) {
-      expect((await toolgate(...args)).code, args.join(" ")).toBe(0);
+      expect((await runToolgateHere({}, args)).code, args.join(" ")).toBe(0);
     }
     expect((await toolgate("fly")).code).toBe(2);
-    expect((await toolgate("keys", "create")).code).toBe(2);
-    const serve = await toolgate("serve");
+    expect((await runToolgateHere({}, ["keys", "create"])).code).toBe(2);
+    const serve = await runToolgateHere({}, ["serve"]);
     expect(serve.code).toBe(2);
     for (const name of ["DATABASE_URL", "SOLANA_RPC_URLS", "TREASURY_OWNER"])
-      expect(serve.output).toContain(name);
+      expect(serve.stderr).toContain(name);
   });
 });

@@ -30,6 +30,10 @@ export function commandsUnder(page: string, heading: string): string {
   return commands;
 }
 
+/** Leaves out what npm and the bootstrap cost; README.md's own commands run as they are. */
+export const withoutNpm = (commands: string): string =>
+  commands.replaceAll("npm run -s toolgate --", `'${process.execPath}' src/main.mjs`);
+
 /** Runs commands as pasted into a shell that stops at the first error. Returns stdout and stderr. */
 export async function runInBash(folder: string, script: string): Promise<string> {
   const shell = spawn("bash", ["-eu", "-c", script], {

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
+import { runToolgateHere } from "../cli/toolgate.ts";
+import { stopChild, whileRuns } from "../support/child.ts";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
 /** A second start: in the same folder, in another folder, and after each kind of end. */
@@ -15,11 +16,7 @@ beforeAll(() => {
   chmodSync(folder, 0o755);
 });
 afterEach(async () => {
-  for (const child of running) {
-    const exit = once(child, "exit");
-    child.kill("SIGKILL");
-    await exit;
-  }
+  for (const child of running) await stopChild(child, "SIGKILL");
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -61,10 +58,9 @@ function addressesIn(dataDir: string): { base_url: string; grpc_address: string 
   return JSON.parse(readFileSync(devJsonOf(dataDir), "utf8"));
 }
 
-async function untilReady({ output }: Started, dataDir: string): Promise<void> {
-  await expect.poll(() => existsSync(devJsonOf(dataDir)), { timeout: 120_000, message: output() }).toBe(true);
-  // A killed process may have left the file.
-  await expect.poll(output, { timeout: 120_000 }).toContain('"base_url"');
+/** A killed process may have left dev.json, which is written before this line. */
+async function untilReady({ child, output }: Started): Promise<void> {
+  await whileRuns(child, expect.poll(output).toContain('"base_url"'));
 }
 
 it("a second start fails in the same folder until a kill frees it, and gets free ports in another", async () => {
@@ -77,7 +73,7 @@ it("a second start fails in the same folder until a kill frees it, and gets free
   expect(early.output()).toMatch(
     /^Toolgate is already running on .*one \(process \d+\)\. Stop it first.*\n$/,
   );
-  await untilReady(first, dataDir);
+  await untilReady(first);
   const before = ["dev.json", "state.json"].map((name) => readFileSync(path.join(dataDir, name), "utf8"));
   const late = toolgate(dataDir, START, ANY_PORT);
   expect(await late.ended).toBe(1);
@@ -88,7 +84,7 @@ it("a second start fails in the same folder until a kill frees it, and gets free
 
   const otherDir = path.join(folder, "two");
   const other = toolgate(otherDir, START);
-  await untilReady(other, otherDir);
+  await untilReady(other);
   const [one, two] = [addressesIn(dataDir), addressesIn(otherDir)];
   expect(one.base_url).not.toBe(two.base_url);
   expect(one.grpc_address).not.toBe(two.grpc_address);
@@ -99,15 +95,15 @@ it("a second start fails in the same folder until a kill frees it, and gets free
   await first.ended;
   // The database of the killed process ends a moment later.
   const audit = async () => {
-    const { ended, output } = toolgate(dataDir, ["audit"]);
-    return `${await ended} ${output()}`;
+    const { code, stderr } = await runToolgateHere({ DATA_DIR: dataDir }, ["audit"]);
+    return `${String(code)} ${stderr}`;
   };
   await expect
     .poll(audit, { interval: 500 })
     .toMatch(/^1 .*database .*cannot be reached \(ECONNREFUSED\).*npm start.*\n$/);
 
   const again = toolgate(dataDir, START, ANY_PORT);
-  await untilReady(again, dataDir);
+  await untilReady(again);
   again.child.kill("SIGTERM");
   expect(await again.ended).toBe(0);
   expect(existsSync(devJsonOf(dataDir))).toBe(false);

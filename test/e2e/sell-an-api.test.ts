@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { stopChild, whileRuns } from "../support/child.ts";
 import { until } from "../support/until.ts";
 import { ROOT } from "../tooling/command.ts";
-import { commandsUnder, newcomersEnvironment, newcomersFolder, runInBash } from "./newcomer.ts";
+import { commandsUnder, newcomersEnvironment, newcomersFolder, runInBash, withoutNpm } from "./newcomer.ts";
 
 const PAGE = "docs/tutorials/sell-an-api.md";
 
@@ -24,29 +24,28 @@ beforeAll(async () => {
     ...newcomersEnvironment(),
     ...Object.fromEntries([key, config].map((one) => one.split("="))),
   };
-  const run = (args: string[]) =>
-    started.push(
-      spawn(process.execPath, args, {
-        cwd: folder,
-        env: { ...env, PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
-        stdio: ["ignore", "ignore", "inherit"],
-      }),
-    );
+  const run = (args: string[]) => {
+    const child = spawn(process.execPath, args, {
+      cwd: folder,
+      env: { ...env, PORT: "0", GRPC_PORT: "0", SANDBOX_ISOLATION: "off" },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    started.push(child);
+    return child;
+  };
   run([api]);
-  run([path.join(ROOT, "src/main.mjs"), "dev", "--no-demo"]);
-  await until(() => existsSync(path.join(folder, ".toolgate/dev.json")));
+  await whileRuns(
+    run([path.join(ROOT, "src/main.mjs"), "dev", "--no-demo"]),
+    until(() => existsSync(path.join(folder, ".toolgate/dev.json"))),
+  );
 });
 afterAll(async () => {
-  for (const child of started) {
-    if (child.exitCode !== null) continue;
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  }
+  for (const child of started) await stopChild(child);
   rmSync(folder, { recursive: true, force: true });
 });
 
 it("docs/tutorials/sell-an-api.md shows commands that sell a call of one's own API", async () => {
-  const output = await runInBash(folder, commandsUnder(PAGE, "Buy a call"));
+  const output = await runInBash(folder, withoutNpm(commandsUnder(PAGE, "Buy a call")));
   expect(output).toMatch(/^active$/m);
   const answer: unknown = JSON.parse(output.split("\n").find((line) => line.startsWith('{"ok":')) ?? output);
   expect(answer).toMatchObject({ result: { words: 4 }, receipt: { debited_usdc_microusd: 112 } });

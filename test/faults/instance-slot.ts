@@ -1,9 +1,10 @@
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stopChild } from "../support/child.ts";
 import { openLine, type Line } from "./database-proxy.ts";
 import { report, type Command } from "./instance/messages.ts";
 import { isLinePoint, type Order } from "./points.ts";
-import { endSpare, type Spare, type Spares } from "./process-pool.ts";
+import type { Spare, Spares } from "./process-pool.ts";
 
 /** Maximum log kept per instance, characters. */
 const LOG_KEPT = 4_000;
@@ -96,7 +97,7 @@ export class Slot {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#stalled);
-    if (this.#child) await endSpare(this.#child);
+    await stopChild(this.#child, "SIGKILL");
     await this.#line.close();
   }
 

@@ -6,7 +6,7 @@ import { LINE_POINTS, PORT_CALLS } from "./points.ts";
 
 /** Sources that await ports during a paid call. */
 const PAID_CALL = [
-  ...["call-tool", "buy-call", "run-and-capture", "refusals"].map((name) => `calls/${name}`),
+  ...["call-tool", "keyless", "buy-call", "run-and-capture", "refusals"].map((name) => `calls/${name}`),
   ...["pay-quote", "chain-payment", "transfer/transfer-method", "gasless/gasless-method"].map(
     (name) => `payments/${name}`,
   ),
@@ -49,14 +49,15 @@ describe("fault points", () => {
 
   it("leave out no await: each is of a port, the tool or a local function", async () => {
     const text = await paidCall();
-    const own = new Set(Array.from(text.matchAll(/async function (\w+)/g), ([, name]) => name));
+    const own = new Set(Array.from(text.matchAll(/function (\w+)/g), ([, name]) => name));
     const awaited = Array.from(text.matchAll(/await ([\w.#]+)/g), ([, callee]) => callee ?? "");
     const others = awaited.filter((callee) => !own.has(callee));
     expect([...new Set(others)].sort().join(" ")).toBe(
       "buyer.open counted deps.chain.verify deps.ledger.authorize deps.ledger.credit deps.ledger.release " +
         "deps.payments.identify deps.quotes.find inSpan ledger.balance ledger.credit ledger.findPrior " +
         "ledger.release payment.buyer.open payments.settle payments.verify prepared.run " +
-        "relay.recentBlockhash this.#deps.claims.find this.#identifyUnsent this.#relay this.#submit",
+        "relay.recentBlockhash this.#deps.claims.find this.#identifyUnsent this.#relay this.#submit " +
+        "wallets.find",
     );
   });
 

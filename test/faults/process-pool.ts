@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { once } from "node:events";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
+import { stopChild } from "../support/child.ts";
 import { ROOT } from "../tooling/command.ts";
 
 /** What an instance needs of the sources. */
@@ -47,7 +47,7 @@ export class Spares {
 
   /** Ends the waiting process; none may be taken afterwards. */
   close(): Promise<void> {
-    return endSpare(this.#waiting);
+    return stopChild(this.#waiting, "SIGKILL");
   }
 
   #make(): Spare {
@@ -57,12 +57,4 @@ export class Spares {
       stdio: ["pipe", "pipe", "pipe"],
     });
   }
-}
-
-/** Kills a process, also a stopped one, and waits for its exit. */
-export async function endSpare(spare: Spare): Promise<void> {
-  if (spare.exitCode !== null || spare.signalCode !== null) return;
-  const ended = once(spare, "exit");
-  spare.kill("SIGKILL");
-  await ended;
 }

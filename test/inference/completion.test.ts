@@ -161,6 +161,17 @@ describe("text", () => {
   });
 });
 
+it("is cut until the server ended it, or if it is full", () => {
+  const isCut = (content: string, end: boolean) => {
+    const completion = new Completion();
+    completion.take({ choices: [{ index: 0, delta: { content }, finish_reason: "stop" }] });
+    if (end) completion.end();
+    return completion.result().delivered?.isCut;
+  };
+  expect([isCut("a", true), isCut("a", false)]).toEqual([false, true]);
+  expect(isCut("x".repeat(3 * 1024 * 1024), true)).toBe(true);
+});
+
 describe("other members", () => {
   it("grow: texts and lists, items by index, objects by member; repeated ones stay", () => {
     const { message, deltas } = read(

@@ -121,13 +121,19 @@ describe("a request that the model server refuses", () => {
     const error = { message: "flagged", code: 403, type: "moderation" };
     expect(await failure(200, { error })).toMatchObject({ status: 400, refusal: { type: "moderation" } });
     expect(await failure(200, { error: { code: 502 } })).toMatchObject({ status: 500 });
+    const plain = { object: "error", message: LONG, type: "BadRequestError", param: null, code: 400 };
+    const refusal = { code: "context_length_exceeded", type: "BadRequestError" };
+    expect(await failure(200, plain)).toMatchObject({ status: 400, refusal });
   });
 
   it("keeps Retry-After, also as a date", async () => {
     expect(await failure(429, {}, { "Retry-After": "7" })).toMatchObject({
       code: "UNAVAILABLE",
+      status: 429,
+      rpc: "UNAVAILABLE",
       retryAfterSeconds: 7,
     });
+    expect(await failure(503, {})).toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: 5 });
     const headers = { Date: "Sun, 06 Nov 1994 08:49:00 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT" };
     expect(await failure(429, {}, headers)).toMatchObject({ retryAfterSeconds: 37 });
   });

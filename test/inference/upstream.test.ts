@@ -150,7 +150,7 @@ describe("a failing model server", () => {
     ["-1", 5],
   ])("converts Retry-After: %s to a wait of %d seconds", async (retryAfter, seconds) => {
     const error = await failureOf((response) => json(response, 429, {}, { "Retry-After": retryAfter }));
-    expect(error).toMatchObject({ code: "UNAVAILABLE", status: 503, retryAfterSeconds: seconds });
+    expect(error).toMatchObject({ code: "UNAVAILABLE", status: 429, retryAfterSeconds: seconds });
   });
 
   it.each([

@@ -65,5 +65,7 @@ describe("the usage of a model server", () => {
     expect(counts({ completion_tokens: 424 }, prompt)).toEqual([20, 424, 444, undefined, undefined]);
     expect(counts({ prompt_tokens: 20 }, prompt)).toEqual([20, 1, 21, undefined, undefined]);
     expect(counts(TOTAL, prompt)).toEqual([20, 424, 444, undefined, undefined]);
+    const zeros = { prompt_tokens: 0, completion_tokens: "0", total_tokens: 0 };
+    expect([readUsage(zeros, prompt), counts(zeros).slice(0, 3)]).toEqual([undefined, [0, 0, 0]]);
   });
 });

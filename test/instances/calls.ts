@@ -1,9 +1,11 @@
 import { afterAll, expect } from "vitest";
+import type { Gateway } from "../../src/gateway.ts";
 import { parseUsdc } from "../../src/domain/core/money.ts";
 import {
   memoOf,
   request,
   startGround,
+  startHere,
   xPayment,
   type Agent,
   type Answer,
@@ -15,15 +17,23 @@ import { Instances } from "./process.ts";
 /** Database, chain and processes of one file of tests. After the tests, audits the ledger and ends all. */
 export async function openGround(...options: Parameters<typeof startGround>) {
   const [ground, instances] = [await startGround(...options), new Instances()];
+  const here = new Set<Gateway>();
   afterAll(async () => {
     try {
       await expectCleanAudit(ground.settings);
     } finally {
       await instances.close();
+      for (const gateway of here) await gateway.close();
       await ground.close();
     }
   });
-  return { ground, instances };
+  /** An instance in this process, for those that no signal reaches: a process costs four times as much. */
+  const serveHere = async (settings: Record<string, string>) => {
+    const gateway = await startHere(settings);
+    here.add(gateway);
+    return gateway;
+  };
+  return { ground, instances, serveHere };
 }
 
 /** An instance to call. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import type { ServerResponse } from "node:http";
+import { OperationsService } from "#gen/toolgate/v1/operations_service_pb.ts";
 import type { NewConfigVersion } from "../../src/app/operations/config-versions.ts";
 import { parseDocument } from "../../src/config/document.ts";
 import type { Gateway } from "../../src/gateway.ts";
@@ -17,6 +18,7 @@ import {
   startThirdParty,
 } from "../tools/custom/http/third-party.ts";
 import { closing } from "../support/postgres.ts";
+import { useOperator } from "../transport/services/operator.ts";
 
 /** So rarely that the switches of these tests are made by notifications. */
 const NO_POLL = { CONFIG_POLL_MS: "600000" };
@@ -33,6 +35,8 @@ const party = closing(await startThirdParty());
 const world = closing(await startWorld(NO_POLL));
 const another = await world.startAnother();
 const agent = await world.agent({ balance: 10_000_000n });
+const { call } = useOperator(world);
+const { applyConfig, rollBackConfig } = OperationsService.method;
 const admin = new StoredConfigAdmin({ versions: world.postgres.configVersions, environment: () => ({}) });
 
 /** A document with a tool `note` at this price; its OpenAPI document is stored with it. */
@@ -216,6 +220,17 @@ describe("a change of the configuration in force", () => {
     const bad = await run(unusable);
     const behind = { instance, version: before + 1 };
     expect([bad.code, bad.rows[0]]).toEqual([4, expect.objectContaining({ behind: [behind, behind] })]);
+  });
+
+  it("is waited for by ApplyConfig and RollBackConfig too, up to a limit", async () => {
+    const before = await switchTo(documentOf(100));
+    const unusable = documentOf(300, { headers_env: { "X-Key": "TOOL_NEVER_SET" } });
+    const applied = await call(applyConfig, { document: unusable, waitSeconds: 1 });
+    const behind = { instance: expect.stringMatching(/^[0-9a-f-]{36}$/), version: before };
+    expect(applied).toMatchObject({ version: before + 1, instances: 2, behind: [behind, behind] });
+    expect(await call(rollBackConfig, {})).toMatchObject({ instances: 2, behind: [] });
+    const used = await Promise.all([world.gateway, another].map(inUse));
+    expect(used.map(({ version }) => version)).toEqual([before + 2, before + 2]);
     await switchTo(documentOf(100));
   });
 

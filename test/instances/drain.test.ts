@@ -1,11 +1,6 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http, { type ServerResponse } from "node:http";
 import http2 from "node:http2";
-import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setInterval } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
@@ -15,16 +10,13 @@ import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import OpenAI from "openai";
 import { expect, it } from "vitest";
 import { restartPort } from "../support/ports.ts";
-import { findHaproxy } from "../../src/dev/haproxy.ts";
 import { json, modelServer } from "../inference/model-server.ts";
 import { request } from "../support/world.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
 import { callAt, openGround } from "./calls.ts";
 import { type Instance } from "./process.ts";
+import { HAPROXY, openPorts, type Ports, startProxy } from "./proxy.ts";
 
-const HAPROXY = findHaproxy();
-/** Interval of the proxy's checks, ms: more often than in the shipped files, for a busy machine. */
-const CHECK_MS = 300;
 const WORDS = Array.from({ length: 20 }, (_, index) => `w${index} `);
 const SERVING = 1;
 const NOT_SERVING = 2;
@@ -35,25 +27,24 @@ const agent = await ground.agent({ balance: 100_000_000n });
 const get = (target: { baseUrl: string }, name: string) =>
   request(target, undefined, name, { method: "GET" });
 
-it("reports liveness and readiness without a key", async () => {
-  const instance = await instances.serve(ground.settings);
-  expect(await get(instance, "/livez")).toMatchObject({ status: 200, body: { status: "alive" } });
-  expect(await get(instance, "/readyz")).toMatchObject({ status: 200, body: { status: "ready" } });
-  const { body } = await get(instance, "/readyz?verbose");
-  expect(body).toEqual({
-    status: "ready",
-    checks: { database: "ok", sandbox: "off", draining: false, config: { version: 0, newest: 0 } },
-  });
-  instance.signal("SIGTERM");
-  expect(await instance.ended).toBe(0);
-});
-
-it("serves calls while it drains, and ends each connection", async () => {
+it("reports liveness and readiness without a key; drains: serves calls, and ends each connection", async () => {
   const grpcPort = await restartPort();
   const instance = await instances.serve({
     ...ground.settings,
     GRPC_PORT: String(grpcPort),
     DRAIN_MS: "4000",
+  });
+  expect(await get(instance, "/livez")).toMatchObject({ status: 200, body: { status: "alive" } });
+  expect(await get(instance, "/readyz")).toMatchObject({ status: 200, body: { status: "ready" } });
+  expect((await get(instance, "/readyz?verbose")).body).toEqual({
+    status: "ready",
+    checks: {
+      database: "ok",
+      sandbox: "off",
+      draining: false,
+      clock: { ok: true, ahead_seconds: expect.any(Number) },
+      config: { version: 0, newest: 0 },
+    },
   });
   const grpc = grpcClient(`127.0.0.1:${grpcPort}`);
   const status = async () => (await callGrpc(grpc, Health.method.check, {})).message.status;
@@ -64,7 +55,8 @@ it("serves calls while it drains, and ends each connection", async () => {
     instance.signal("SIGTERM");
     await expect.poll(() => instance.log(), { interval: 10 }).toContain("stopping");
     expect((await get(instance, "/readyz?verbose")).body.checks.draining).toBe(true);
-    expect((await get(instance, "/readyz")).status).toBe(503);
+    expect((await get(instance, "/readyz?exclude=database")).status).toBe(503);
+    expect((await get(instance, "/readyz?exclude=database&exclude=draining")).status).toBe(200);
     expect((await get(instance, "/livez")).status).toBe(200);
     expect((await callAt(instance, agent)).status).toBe(200);
     expect(await headerOf(instance, connections)).toBe("close");
@@ -112,50 +104,47 @@ async function headerOf({ baseUrl }: Instance, connections: http.Agent): Promise
 }
 
 /** One place behind the proxy; its processes follow each other on the same ports. */
-interface Slot {
-  readonly PORT: string;
-  readonly GRPC_PORT: string;
+interface Slot extends Ports {
   instance: Instance;
 }
 
 it("loses no request when every instance behind HAProxy restarts in turn", async ({ skip }) => {
   if (HAPROXY === undefined) return skip("HAProxy is not installed");
-  const folder = mkdtempSync(path.join(tmpdir(), "toolgate-haproxy-"));
   await using model = await modelServer((...exchange) => void streamsWords(...exchange));
   const settings = { INFERENCE_BASE_URL: model.baseUrl, DRAIN_MS: "5000", TRUSTED_PROXY_HOPS: "1" };
-  const slots = await Promise.all([1, 2, 3].map(() => openSlot(settings)));
-  const [httpPort, grpcPort] = [await restartPort(), await restartPort()];
-  const proxy = await startProxy(HAPROXY, folder, slots, { httpPort, grpcPort });
-  const target = { baseUrl: `http://127.0.0.1:${httpPort}` };
-  const grpc = grpcClient(`127.0.0.1:${grpcPort}`);
+  const slots = await Promise.all([openSlot(settings), openSlot(settings)]);
+  const proxy = await startProxy(HAPROXY, slots);
+  const grpc = grpcClient(proxy.grpcAddress);
   const metadata = { authorization: `Bearer ${agent.apiKey}` };
   const answers = new Map<string, number>();
   const count = (name: string) => answers.set(name, (answers.get(name) ?? 0) + 1);
   const loading = { stopped: false };
   const repeat = async (name: string, send: () => Promise<unknown>) => {
-    for await (const _ of setInterval(20)) {
+    for await (const _ of setInterval(50)) {
       if (loading.stopped) return;
       const outcome = await send().catch((error: unknown) => String(error));
       count(`${name} ${String(outcome)}`);
     }
   };
   try {
-    await expect.poll(() => get(target, "/readyz").then(({ status }) => status)).toBe(200);
-    const callers = [1, 2, 3].flatMap(() => [
-      repeat("paid", async () => (await callAt(target, agent)).status),
-      repeat("stream", async () => mcpStatus(target)),
-      repeat("chat", async () => chatWords(target)),
+    await expect.poll(() => get(proxy, "/readyz").then(({ status }) => status)).toBe(200);
+    const callers = [
+      repeat("paid", async () => (await callAt(proxy, agent)).status),
+      repeat("stream", async () => mcpStatus(proxy)),
+      // Streams overlap, so that one runs whenever an instance stops.
+      ...[1, 2, 3].map(() => repeat("chat", async () => chatWords(proxy))),
       repeat("grpc", async () => {
         await callGrpc(grpc, ToolService.method.callTool, { tool: "get_status", params: {} }, { metadata });
         return 200;
       }),
-    ]);
+    ];
     for (const slot of slots) {
       slot.instance.signal("SIGTERM");
       expect(await slot.instance.ended).toBe(0);
       slot.instance = await instances.serve(settingsOf(slot, settings));
       await expect.poll(() => get(slot.instance, "/readyz").then(({ status }) => status)).toBe(200);
-      await expect.poll(() => proxy.statuses()).toEqual(Array<string>(6).fill("UP"));
+      for (const backend of ["http_gateways", "grpc_gateways"])
+        await expect.poll(() => proxy.statuses(backend)).toEqual(["UP", "UP"]);
     }
     loading.stopped = true;
     await Promise.all(callers);
@@ -167,86 +156,16 @@ it("loses no request when every instance behind HAProxy restarts in turn", async
     loading.stopped = true;
     grpc.close();
     await proxy.stop();
-    rmSync(folder, { recursive: true });
   }
 });
 
-function settingsOf(
-  { PORT, GRPC_PORT }: Pick<Slot, "PORT" | "GRPC_PORT">,
-  more: Record<string, string>,
-): Record<string, string> {
+function settingsOf({ PORT, GRPC_PORT }: Ports, more: Record<string, string>): Record<string, string> {
   return { ...ground.settings, ...more, PORT, GRPC_PORT };
 }
 
 async function openSlot(more: Record<string, string>): Promise<Slot> {
-  const ports = { PORT: String(await restartPort()), GRPC_PORT: String(await restartPort()) };
+  const ports = await openPorts();
   return { ...ports, instance: await instances.serve(settingsOf(ports, more)) };
-}
-
-interface Proxy {
-  /** Of all servers: "UP" when the last check succeeded. */
-  statuses(): Promise<(string | undefined)[]>;
-  stop(): Promise<unknown>;
-}
-
-/** Starts HAProxy with the configuration in deploy/, on other ports. */
-async function startProxy(
-  program: string,
-  folder: string,
-  slots: readonly Slot[],
-  { httpPort, grpcPort }: { httpPort: number; grpcPort: number },
-): Promise<Proxy> {
-  const ports = new Map([
-    ["8080", String(httpPort)],
-    ["9090", String(grpcPort)],
-    ...slots.flatMap(({ PORT, GRPC_PORT }, index): [string, string][] => [
-      [String(8081 + index), PORT],
-      [String(9091 + index), GRPC_PORT],
-    ]),
-  ]);
-  const shipped = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
-  const [file, control] = [path.join(folder, "haproxy.cfg"), path.join(folder, "control")];
-  writeFileSync(
-    file,
-    withServers(shipped.replace("global\n", `global\n  stats socket ${control}\n`), slots.length).replaceAll(
-      /(127\.0\.0\.1:|check port )(\d+)/g,
-      (_, before: string, port: string) => {
-        const mapped = ports.get(port);
-        if (mapped === undefined) throw new Error(`haproxy.cfg names an unknown port ${port}`);
-        return before + mapped;
-      },
-    ),
-  );
-  const proxy = spawn(program, ["-f", file], { stdio: "ignore" });
-  const ended = once(proxy, "exit");
-  return {
-    statuses: async () => {
-      const rows = await text(connect(control).end("show stat -1 4 -1\n"));
-      const [head = "", ...servers] = rows.trim().split("\n");
-      return servers.map((row) => row.split(",")[head.split(",").indexOf("status")]);
-    },
-    stop: () => {
-      proxy.kill();
-      return ended;
-    },
-  };
-}
-
-/** The configuration with a server for each instance, checked more often. */
-function withServers(shipped: string, count: number): string {
-  const names = [..."abc"].slice(0, count);
-  const lines = (line: string) =>
-    names.map((name, index) =>
-      line
-        .replace(/server a/, `server ${name}`)
-        .replace(/_A-/, `_${name.toUpperCase()}-`)
-        .replaceAll(/8081|9091/g, (port) => String(Number(port) + index)),
-    );
-  const first = /^ +server a .*$/gm;
-  return shipped
-    .replaceAll(/^ +server b .*\n/gm, "")
-    .replaceAll(first, (line) => lines(line).join("\n"))
-    .replace("inter 1s", `inter ${CHECK_MS}ms`);
 }
 
 /** Sends the words of a completion one after the other. */

@@ -5,15 +5,14 @@ import { figureOf } from "../crediting/fixture.ts";
 import { callAt, PRICE, openGround } from "./calls.ts";
 import { type Instance } from "./process.ts";
 
-/** Three instances, of which the treasury leader dies, stalls or stops. */
-const TAKE_OVER_MS = 15_000;
+/** Three instances, of which the treasury leader stalls, stops or dies. */
 const { ground, instances } = await openGround();
 const settings = { ...ground.settings, WATCH_INTERVAL_MS: "250", METRICS_PORT: "0" };
-const running = new Set<Instance>();
+const serve = () => instances.serve(settings);
+const running = new Set(await Promise.all([serve(), serve(), serve()]));
 let agent: Agent;
 
 beforeEach(async () => {
-  while (running.size < 3) running.add(await instances.serve(settings));
   agent = await ground.agent();
 });
 afterEach(async () => {
@@ -30,9 +29,7 @@ async function leaders(among: Iterable<Instance>): Promise<Instance[]> {
 
 /** Waits for a leader. */
 async function leader(among: Iterable<Instance> = running): Promise<Instance> {
-  await expect
-    .poll(async () => (await leaders(among)).length, { timeout: TAKE_OVER_MS, interval: 50 })
-    .toBe(1);
+  await expect.poll(async () => (await leaders(among)).length, { interval: 200 }).toBe(1);
   const [first] = await leaders(among);
   if (!first) throw new Error("none leads");
   return first;
@@ -60,7 +57,7 @@ const others = (than: Instance) => [...running].filter((each) => each !== than);
 
 /** The deposit exists and is recorded once. */
 async function expectCreditedOnce(amount: bigint, among: Iterable<Instance>): Promise<void> {
-  await expect.poll(balance, { timeout: TAKE_OVER_MS, interval: 50 }).toBe(amount);
+  await expect.poll(balance, { interval: 200 }).toBe(amount);
   const credited = await Promise.all(
     [...among].map((each) => figureOf(each.metricsAddress, "toolgate_payments_credited_total")),
   );
@@ -71,29 +68,15 @@ async function expectCreditedOnce(amount: bigint, among: Iterable<Instance>): Pr
 }
 
 describe("the treasury leader of three instances", () => {
-  it("is replaced when killed; a deposit made meanwhile is credited once", async () => {
-    const crashing = await leader();
-    const rest = others(crashing);
-    crashing.signal("SIGKILL");
-    running.delete(crashing);
-    const since = performance.now();
-    await deposit(rest[0] as Instance, 5_000n);
-    await leader(rest);
-    expect(performance.now() - since).toBeLessThan(TAKE_OVER_MS);
-    await expectCreditedOnce(5_000n, rest);
-  });
-
   it("is replaced when stalled; it stops leading on resume, and nothing happens twice", async () => {
     const stalled = await leader();
     const rest = others(stalled);
     stalled.signal("SIGSTOP");
-    const since = performance.now();
     await deposit(rest[0] as Instance, 5_000n);
     const next = await leader(rest);
-    expect(performance.now() - since).toBeLessThan(TAKE_OVER_MS);
     await expectCreditedOnce(5_000n, rest);
     stalled.signal("SIGCONT");
-    await expect.poll(() => leaders(running), { timeout: TAKE_OVER_MS, interval: 50 }).toEqual([next]);
+    await expect.poll(() => leaders(running), { interval: 200 }).toEqual([next]);
     await expect.poll(() => stalled.log()).toContain("lost treasury leadership");
     expect(await balance()).toBe(5_000n - PRICE);
   });
@@ -109,6 +92,16 @@ describe("the treasury leader of three instances", () => {
     expect(await holder()).not.toBe(held);
     await leader(rest);
     await deposit(rest[0] as Instance, 5_000n);
+    await expectCreditedOnce(5_000n, rest);
+  });
+
+  it("is replaced when killed; a deposit made meanwhile is credited once", async () => {
+    const crashing = await leader();
+    const rest = others(crashing);
+    crashing.signal("SIGKILL");
+    running.delete(crashing);
+    await deposit(rest[0] as Instance, 5_000n);
+    await leader(rest);
     await expectCreditedOnce(5_000n, rest);
   });
 });

@@ -3,14 +3,15 @@ import { once } from "node:events";
 import path from "node:path";
 import process from "node:process";
 import { text } from "node:stream/consumers";
-import { createInterface } from "node:readline";
+import { firstLine, stopChild } from "../support/child.ts";
 import { record } from "../support/record.ts";
 import { ROOT } from "../tooling/command.ts";
 
 const MAIN = path.join(ROOT, "src/main.mjs");
 
-/** Maximum starts of an instance whose start checks timed out. */
+/** Maximum starts of a process whose checks of its database or chain timed out on a busy machine. */
 const MOST_STARTS = 10;
+const TOO_BUSY = /no answer within|connection timeout/;
 
 /** The outcome of a command. */
 export interface Outcome {
@@ -51,8 +52,15 @@ function start(
   });
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end; repeats it when its checks time out on a busy machine. */
 export async function run(args: readonly string[], settings: Record<string, string>): Promise<Outcome> {
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await runOnce(args, settings);
+    if (attempt === MOST_STARTS || !TOO_BUSY.test(outcome.stdout + outcome.stderr)) return outcome;
+  }
+}
+
+async function runOnce(args: readonly string[], settings: Record<string, string>): Promise<Outcome> {
   const child = start(MAIN, args, settings);
   const { stdout, stderr } = child;
   if (!stdout || !stderr) throw new Error("the command's output is piped");
@@ -73,7 +81,7 @@ export class Instances {
   }
 
   /**
-   * Starts `serve` and waits until its servers listen; repeats when start checks time out on a busy machine.
+   * Starts `serve` and waits until its servers listen; repeats like {@link run}.
    * @throws Error with its log when it ends early
    */
   async serve(settings: Record<string, string>, { cwd = ROOT } = {}): Promise<Instance> {
@@ -83,8 +91,7 @@ export class Instances {
       try {
         return await this.#serve(start(MAIN, ["serve", "--json"], { ...level, ...settings }, { cwd }));
       } catch (error) {
-        const tooBusy = /no answer within|connection timeout/.test(String(error));
-        if (!tooBusy || attempt === MOST_STARTS) throw error;
+        if (attempt === MOST_STARTS || !TOO_BUSY.test(String(error))) throw error;
       }
     }
   }
@@ -98,7 +105,6 @@ export class Instances {
   async #serve(child: ChildProcess): Promise<Instance> {
     this.#children.add(child);
     let log = "";
-    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (log += chunk));
     child.once("close", () => record(log));
     const ended = new Promise<number | null>((resolve) => {
       child.once("exit", (code) => {
@@ -106,12 +112,8 @@ export class Instances {
         resolve(code);
       });
     });
-    if (!child.stdout) throw new Error("the output is piped");
-    const ready = once(createInterface(child.stdout), "line").then(([line]) => addressesIn(String(line)));
-    const addresses = await Promise.race([ready, ended.then(() => undefined)]);
-    if (addresses === undefined) throw new Error(`serve ended before it was ready: ${log}`);
     return {
-      ...addresses,
+      ...addressesIn(await firstLine(child, (text) => (log += text))),
       pid: child.pid ?? Number.NaN,
       ended,
       log: () => log,
@@ -122,13 +124,7 @@ export class Instances {
 
   /** Kills all remaining processes, including stopped ones. */
   async close(): Promise<void> {
-    await Promise.all(
-      Array.from(this.#children, async (child) => {
-        const exit = once(child, "exit");
-        child.kill("SIGKILL");
-        await exit;
-      }),
-    );
+    await Promise.all(Array.from(this.#children, (child) => stopChild(child, "SIGKILL")));
   }
 }
 

@@ -11,7 +11,7 @@ import { callAt, expectAccount, PRICE, type Target, openGround } from "./calls.t
 
 /** One gasless payment on several instances, one of which dies or stalls at critical points. */
 // A blockhash lives for a minute, until another instance has taken over on a busy machine.
-const { ground, instances } = await openGround(
+const { ground, instances, serveHere } = await openGround(
   { RUN_LEASE_MS: "1000", WATCH_INTERVAL_MS: "200" },
   undefined,
   400,
@@ -25,7 +25,7 @@ const settings = {
   SOLANA_RPC_URLS: `http://127.0.0.1:${await listen(server)}`,
 };
 // The first instance leads and recovers the others' relays. The last one tracks a payment for a minute.
-const survivor = await instances.serve(ground.settings);
+const survivor = await serveHere(ground.settings);
 const [first, next, patient] = await Promise.all([
   instances.serve(settings),
   instances.serve(settings),
@@ -74,7 +74,7 @@ async function retryUntilBought(target: Target, headers: Record<string, string>)
     expect([200, 409, 503], JSON.stringify(last.body)).toContain(last.status);
     return last.status;
   };
-  await expect.poll(retry, { interval: 100, timeout: 60_000 }).toBe(200);
+  await expect.poll(retry, { interval: 100 }).toBe(200);
   if (!last) throw new Error("there was an answer");
   return last;
 }

@@ -13,7 +13,7 @@ import { type Instance } from "./process.ts";
 
 /** Code that runs on one of three instances and is cancelled at another, or whose instance ends. */
 const LEASE_MS = 1_000;
-const { ground, instances } = await openGround();
+const { ground, instances, serveHere } = await openGround();
 const agent = await ground.agent({ balance: 10_000n });
 const settings = {
   ...ground.settings,
@@ -25,7 +25,7 @@ const settings = {
 const [one, two, three] = await Promise.all([
   instances.serve(settings),
   instances.serve(settings),
-  instances.serve({ ...settings, SANDBOX_ISOLATION: "off" }),
+  serveHere({ ...settings, SANDBOX_ISOLATION: "off" }),
 ]);
 await Promise.all([one, two].map(untilProven));
 

@@ -12,27 +12,28 @@ export const CHAT = {
 
 /** A model server whose responses a test delays and releases. Closed after the tests of the file. */
 export async function slowModel() {
-  let gate = Promise.resolve();
-  let open = () => {};
+  let held: PromiseWithResolvers<void> | undefined;
   const server = await modelServer((response, request) => {
     if (request.url?.endsWith("/models") === true) {
       json(response, 200, { object: "list", data: [{ id: "slow", object: "model" }] });
       return;
     }
-    void gate.then(() => json(response, 200, { ...COMPLETION, model: "slow", usage: USAGE }));
+    void Promise.resolve(held?.promise).then(() =>
+      json(response, 200, { ...COMPLETION, model: "slow", usage: USAGE }),
+    );
   });
   afterAll(async () => {
-    open();
+    held?.resolve();
     await server[Symbol.asyncDispose]();
   });
   return {
     /** Settings of an instance that sells it. */
     settings: { INFERENCE_BASE_URL: server.baseUrl },
     /** Delays responses until `letGo`. */
-    holdBack: () => void (gate = new Promise((resolve) => (open = resolve))),
+    holdBack: () => void (held ??= Promise.withResolvers()),
     letGo() {
-      open();
-      gate = Promise.resolve();
+      held?.resolve();
+      held = undefined;
     },
     /** Number of completion requests. */
     asked: () => server.received.filter(({ url }) => url?.endsWith("/chat/completions")).length,

@@ -21,11 +21,11 @@ interface Stalled {
 }
 
 const model = await slowModel();
-const { ground, instances } = await openGround();
+const { ground, instances, serveHere } = await openGround();
 const [short, long, survivor] = await Promise.all([
   serve(SHORT_MS),
   serve(LONG_MS),
-  instances.serve({ ...ground.settings, RUN_LEASE_MS: String(LEASE_MS) }),
+  serveHere({ ...ground.settings, RUN_LEASE_MS: String(LEASE_MS) }),
 ]);
 model.holdBack();
 for (const one of [short, long])

@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from "vitest";
 import { startLocalChain } from "../../src/localchain/index.ts";
 import { databaseUrl, query } from "../support/database-server.ts";
 import { startGround } from "../support/world.ts";
-import { run } from "./process.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
 import { closing } from "../support/postgres.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,10 +21,10 @@ const ground = closing(await startGround());
 
 /** Asserts that `serve` exits with 2, writes nothing to stdout and names all of these. */
 async function expectRefusal(settings: Record<string, string>, ...problems: RegExp[]): Promise<string> {
-  const { exitCode, stdout, stderr } = await run(["serve", "--json"], settings);
+  const { code, stdout, stderr } = await runToolgateHere(settings, ["serve", "--json"]);
   for (const problem of problems) expect(stderr).toMatch(problem);
   expect(stderr.match(/^ {2}- /gm) ?? []).toHaveLength(problems.length);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   return stderr;
 }
 

@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { json, modelServer } from "../inference/model-server.ts";
 import { request, type Agent } from "../support/world.ts";
-import { openGround } from "./calls.ts";
+import { openGround, type Target } from "./calls.ts";
 import { type Instance } from "./process.ts";
 
 /** An instance that receives SIGTERM while it streams (docs/guides/pricing.md, "How a call ends"). */
@@ -11,7 +11,7 @@ const SHORT_MS = 1_000;
 const LONG_MS = 20_000;
 const HEAD = { id: "c1", object: "chat.completion.chunk", created: 1, model: "m" };
 
-const { ground, instances } = await openGround();
+const { ground, instances, serveHere } = await openGround();
 /** Answers of the model that have started. */
 const open: ServerResponse[] = [];
 const model = await modelServer((response, { url }) => {
@@ -25,7 +25,7 @@ const settings = (graceMs: number) => ({
   INFERENCE_BASE_URL: model.baseUrl,
   SHUTDOWN_GRACE_MS: String(graceMs),
 });
-const survivor = await instances.serve(settings(LONG_MS));
+const survivor = await serveHere(settings(LONG_MS));
 let stopping: Instance;
 let agent: Agent;
 
@@ -34,9 +34,9 @@ beforeEach(async () => {
   agent = await ground.agent({ balance: 1_000_000n });
 });
 
-const says = (delta: object, more: object = {}) =>
-  open[0]?.write(
-    `data: ${JSON.stringify({ ...HEAD, choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`,
+const says = (delta: object, response = open[0]) =>
+  response?.write(
+    `data: ${JSON.stringify({ ...HEAD, choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`,
   );
 
 interface Streamed {
@@ -46,8 +46,8 @@ interface Streamed {
 }
 
 /** The chunks of a stream; with text, SIGTERM is sent after the first one. */
-async function streamFrom({ baseUrl }: Instance, first = () => {}): Promise<Streamed> {
-  const client = new OpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: agent.apiKey, maxRetries: 0 });
+async function streamFrom({ baseUrl }: Target, by: Agent, first = () => {}): Promise<Streamed> {
+  const client = new OpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: by.apiKey, maxRetries: 0 });
   const stream = await client.chat.completions.create(
     { model: "m", messages: [{ role: "user", content: "Go" }], stream: true },
     { headers: { "Idempotency-Key": "k" } },
@@ -65,13 +65,15 @@ async function streamFrom({ baseUrl }: Instance, first = () => {}): Promise<Stre
   return { chunks };
 }
 
-/** Starts a stream at a new instance, and waits until the model was asked. */
-async function startStream(graceMs: number): Promise<{ chunks: Promise<Streamed> }> {
-  stopping = await instances.serve(settings(graceMs));
-  const chunks = streamFrom(stopping, () => stopping.signal("SIGTERM"));
+/** Starts a stream at the stopping instance, and waits until the model was asked. */
+async function startStream(
+  by: Agent,
+): Promise<{ chunks: Promise<Streamed>; response: ServerResponse | undefined }> {
+  const asked = open.length;
+  const chunks = streamFrom(stopping, by, () => stopping.signal("SIGTERM"));
   chunks.catch(() => {});
-  await expect.poll(() => open.length).toBe(1);
-  return { chunks };
+  await expect.poll(() => open.length).toBe(asked + 1);
+  return { chunks, response: open.at(-1) };
 }
 
 const lastOf = ({ chunks, error }: Streamed) => ({
@@ -80,11 +82,13 @@ const lastOf = ({ chunks, error }: Streamed) => ({
   message: error?.message,
 });
 
-const itemsOf = async (path: string) => (await request(survivor, agent, path, { method: "GET" })).body.items;
+const itemsOf = async (path: string, by = agent) =>
+  (await request(survivor, by, path, { method: "GET" })).body.items;
 
 describe("SIGTERM in mid-stream", () => {
   it("lets a stream end within the grace period", async () => {
-    const { chunks } = await startStream(LONG_MS);
+    stopping = await instances.serve(settings(LONG_MS));
+    const { chunks } = await startStream(agent);
     says({ content: "Fo" });
     await expect.poll(() => stopping.log()).toContain("stopping");
     says({ content: "ur." });
@@ -94,31 +98,30 @@ describe("SIGTERM in mid-stream", () => {
     expect(await itemsOf("/receipts")).toHaveLength(1);
   });
 
-  it("ends a longer stream with an error, charges its text, and replays it elsewhere", async () => {
-    const { chunks } = await startStream(SHORT_MS);
-    says({ content: "Fo" });
-    const ended = lastOf(await chunks);
+  it("ends longer streams: charges and replays text that was sent, and charges nothing before it", async () => {
+    stopping = await instances.serve(settings(SHORT_MS));
+    const silent = await ground.agent({ balance: 1_000_000n });
+    const [unheard, heard] = [await startStream(silent), await startStream(agent)];
+    says({ content: "Fo" }, heard.response);
+    const ended = lastOf(await heard.chunks);
     expect(ended).toMatchObject({ text: "Fo", finish: "connection_lost" });
+    await expect(unheard.chunks).rejects.toMatchObject({ status: 503, code: "UNAVAILABLE" });
     expect(await stopping.ended).toBe(0);
-    expect(lastOf(await streamFrom(survivor))).toEqual(ended);
+
+    expect(lastOf(await streamFrom(survivor, agent))).toEqual(ended);
     const [receipt, ...others] = await itemsOf("/receipts");
     expect(others).toEqual([]);
     expect(ended.message).toContain(receipt.receipt_id);
     expect(receipt.debited_usdc_microusd).toBeLessThan(receipt.quoted_usdc_microusd);
-  });
 
-  it("charges nothing before the first text, and a repeat runs again", async () => {
-    const { chunks } = await startStream(SHORT_MS);
-    stopping.signal("SIGTERM");
-    await expect(chunks).rejects.toMatchObject({ status: 503, code: "UNAVAILABLE" });
-    expect(await stopping.ended).toBe(0);
-    expect([await itemsOf("/receipts"), await itemsOf("/runs")]).toMatchObject([[], [{ status: "failed" }]]);
+    const of = (path: string) => itemsOf(path, silent);
+    expect([await of("/receipts"), await of("/runs")]).toMatchObject([[], [{ status: "failed" }]]);
     open.length = 0;
-    const again = streamFrom(survivor);
+    const again = streamFrom(survivor, silent);
     await expect.poll(() => open.length).toBe(1);
     says({ content: "Four." });
     open[0]?.end("data: [DONE]\n\n");
     expect(lastOf(await again)).toMatchObject({ text: "Four.", finish: "stop" });
-    expect(await itemsOf("/receipts")).toHaveLength(1);
+    expect(await of("/receipts")).toHaveLength(1);
   });
 });

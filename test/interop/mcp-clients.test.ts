@@ -331,17 +331,20 @@ describe("the MCP inspector on the command line", () => {
       { env: { HOME: home } },
     );
 
-  it("lists tools with valid schemas, calls them, and shows the offer of an unpaid one", async () => {
+  it("lists valid schemas, calls tools, and shows a failure and the offer of an unpaid one", async () => {
     const call = (name: string, ...args: string[]) =>
       inspect(anyone, "--method", "tools/call", "--tool-name", name, ...args);
-    const [list, echo, paid] = await Promise.all([
+    const [list, echo, paid, broken] = await Promise.all([
       inspect(anyone, "--method", "tools/list", "--strict"),
       call("echo", "--tool-arg", "message=hi"),
       call("vram_estimate", "--tool-arg", "model=llama-3.1-8b"),
+      call("fails"),
     ]);
     expect(list).toMatchObject({ code: 0, output: expect.stringContaining("vram_estimate") });
     expect(echo.code).toBe(0);
     expect(JSON.parse(echo.output)).toMatchObject({ structuredContent: { echo: "hi" } });
+    expect(broken.output).toContain('"isError": true');
+    expect(broken.output).toContain("repeat the request with the same idempotency key");
     expect(paid.code).not.toBe(0);
     expect(paid.output).toContain("PAYMENT_REQUIRED");
   });

@@ -9,10 +9,20 @@ const text = z.object({ content: z.string().nullish() }).optional();
 /** The members of an answer, a chunk or an error that are compared. */
 const part = z.object({
   id: z.string().optional(),
-  choices: z.array(z.object({ message: text, delta: text, finish_reason: z.string().nullish() })).default([]),
+  choices: z
+    .array(
+      z.object({
+        message: text,
+        delta: text,
+        finish_reason: z.string().nullish(),
+        original_finish_reason: z.string().nullish(),
+      }),
+    )
+    .default([]),
   usage: z.unknown().optional(),
   receipt: z.unknown().optional(),
   code: z.string().optional(),
+  error: z.unknown().optional(),
 });
 
 /** The result of a chat, over every protocol; without counts where the model server broke off before them. */
@@ -39,15 +49,20 @@ export function readChat(answer: { status: number; headers: Headers; text: strin
     return { status: 502, json: { code: "INTERNAL", message: `the stream does not end: ${answer.text}` } };
   let content = "";
   let finish_reason: string | null = null;
+  let broken = false;
   for (const json of parts) {
-    const { code, choices } = part.parse(json);
+    const { code, choices, error } = part.parse(json);
+    const [choice = {}] = choices;
     // The status was sent before: the error is the last event.
     if (code !== undefined) return { status: code === "TOOL_FAILED" ? 500 : 503, json: anything.parse(json) };
-    content += choices[0]?.message?.content ?? choices[0]?.delta?.content ?? "";
-    finish_reason = choices[0]?.finish_reason ?? finish_reason;
+    content += choice.message?.content ?? choice.delta?.content ?? "";
+    finish_reason = choice.finish_reason ?? finish_reason;
+    // In a stream the error of a model server that broke off is in place of the last chunk.
+    broken ||= error !== undefined || choice.original_finish_reason === "connection_lost";
   }
   const { id, usage, receipt } = part.parse(parts.at(-1));
-  return { status, json: { id, result: { content, finish_reason, usage }, receipt } };
+  const end = broken ? { finish_reason: "length" } : { finish_reason, id };
+  return { status, json: { result: { content, usage, ...end }, receipt } };
 }
 
 /** What is wrong with a chat that was sold; undefined for nothing. */

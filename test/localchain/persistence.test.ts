@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import { Connection } from "@solana/web3.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startLocalChain, type LocalChain, type LocalChainOptions } from "../../src/localchain/index.ts";
 import { decodeTransaction } from "../../src/localchain/wire-transaction.ts";
+import { exitOf, firstLine } from "../support/child.ts";
 import { memo, rpc, signed, transfer, usdcOf } from "./paying.ts";
 
 describe("a chain with a data folder", () => {
@@ -102,14 +102,11 @@ describe("a chain with a data folder", () => {
 
 describe("the local chain as a process", () => {
   it("prints its address and ends with its parent", async () => {
-    const child = spawn(process.execPath, ["src/localchain/main.ts", "--port", "0"], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    const [line] = (await once(child.stdout, "data")) as [Buffer];
-    const ready = JSON.parse(line.toString()) as { url: string; ws_url: string };
+    const child = spawn(process.execPath, ["src/localchain/main.ts", "--port", "0"]);
+    const ready = JSON.parse(await firstLine(child)) as { url: string; ws_url: string };
     expect(Number(new URL(ready.ws_url).port)).toBe(Number(new URL(ready.url).port) + 1);
     expect(await rpc(ready, "getHealth")).toBe("ok");
     child.stdin.end();
-    expect(await once(child, "exit")).toEqual([0, null]);
+    expect(await exitOf(child)).toEqual([0, null]);
   });
 });

@@ -29,7 +29,7 @@ export async function startPrometheus(
   const listen = `127.0.0.1:${await restartPort()}`;
   const folder = mkdtempSync(path.join(tmpdir(), "prometheus-"));
   const script = path.join(ROOT, "deploy/prometheus/start.sh");
-  const env = { ...process.env, TARGET: target, LISTEN: listen, DATA: folder, INTERVAL: "1s", ...more };
+  const env = { ...process.env, TARGETS: target, LISTEN: listen, DATA: folder, INTERVAL: "1s", ...more };
   const child = spawn("sh", [script], { env, stdio: "ignore" });
   const ended = once(child, "exit");
   return {

@@ -46,7 +46,7 @@ export const ACCESS: readonly Mutant[] = [
   ...mutants("src/postgres/accounts/authenticator.ts", ACCOUNT_MOVES, {
     "cell-left": [
       "The cell that an account left refuses its keys.",
-      "if (movedTo !== undefined) throw this.#moved(movedTo);",
+      "if (found.movedTo !== undefined) throw this.#moved(found.movedTo);",
       "",
     ],
   }),
@@ -95,7 +95,7 @@ export const ACCESS: readonly Mutant[] = [
   ...mutants("src/app/calls/call-tool.ts", "test/app/calls/run-and-capture.test.ts", {
     "tool-scope": [
       "A key without a tool's scope cannot call it.",
-      "requireToolAccess(tool, context.caller);",
+      "if (caller) requireToolAccess(tool, caller);",
       "",
     ],
   }),

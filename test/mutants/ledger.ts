@@ -4,6 +4,7 @@ const LEDGER_TESTS = "test/postgres/ledger/ledger.test.ts";
 const CONSTRAINTS = "test/postgres/database/constraints.test.ts";
 const PAYMENTS = "test/postgres/ledger/payments.test.ts";
 const LOCKS = "test/postgres/ledger/locks.test.ts";
+const PATHS: Tests = { files: ["test/postgres/ledger/paths.test.ts", CONSTRAINTS] };
 const FENCE = "test/postgres/ledger/fence.test.ts";
 const HOLDS: Tests = { files: [LEDGER_TESTS, CONSTRAINTS] };
 const DEPOSITS: Tests = { files: [PAYMENTS, CONSTRAINTS] };
@@ -149,8 +150,8 @@ export const LEDGER: readonly Mutant[] = [
     ],
     "start-once": [
       "A run that the fast path is sent twice is held once.",
-      "from covered on conflict do nothing",
-      "from covered on conflict (id) do update set price = excluded.price",
+      "from numbered on conflict do nothing",
+      "from numbered on conflict (id) do update set price = excluded.price",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_start.sql"), HOLDS, {
@@ -160,11 +161,44 @@ export const LEDGER: readonly Mutant[] = [
       "set available = available - 0 * amounts[",
     ],
   }),
-  ...mutants(sqlFile("functions/ledger_start_proved.sql"), PAYMENTS, {
+  ...mutants(sqlFile("functions/ledger_start.sql"), PATHS, {
+    "start-numbered": [
+      "The fast path numbers the holds of an account one after the other.",
+      "seq + count(*) filter (where price > 0) over earlier",
+      "seq + 1",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_grant.sql"), PATHS, {
+    "grant-numbered": [
+      "A hold has a number of its own.",
+      "seq := seq + (item.price > 0)::integer",
+      "seq := seq + 0",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_return.sql"), PATHS, {
+    "return-numbered": [
+      "A returned hold has a number of its own.",
+      "array_agg(seq + place)",
+      "array_agg(seq)",
+    ],
+  }),
+  ...mutants(sqlFile("triggers/balance_step.sql"), CONSTRAINTS, {
+    "balance-numbered": [
+      "A balance changes only with its number.",
+      "new.available <> old.available and new.seq = old.seq",
+      "false",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_start_proved.sql"), PATHS, {
     "proved-covered": [
       "A new payment starts a call only if it covers the price.",
       "deposit is null or deposit < price or",
       "deposit is null or",
+    ],
+    "proved-numbered": [
+      "A payment and the hold of its call are two changes of the balance.",
+      "seq_after - (price > 0)::integer",
+      "seq_after",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_start_proved.sql"), DEPOSITS, {
@@ -196,8 +230,8 @@ export const LEDGER: readonly Mutant[] = [
   ...mutants(sqlFile("functions/ledger_return.sql"), LEDGER_TESTS, {
     "hold-released": [
       "A released run returns its hold to the balance.",
-      "set available = available + rest.amount",
-      "set available = available + 0 * rest.amount",
+      "set seq = last.return_seq, available = last.return_balance",
+      "set seq = last.return_seq",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_sweep.sql"), FENCE, {
@@ -227,7 +261,7 @@ export const LEDGER: readonly Mutant[] = [
     ],
   }),
   ...mutants(sqlFile("functions/ledger_refund.sql"), "test/postgres/treasury/corrections.test.ts", {
-    "refund-once": ["A receipt is refunded once.", "on conflict (kind, ref) do nothing", ""],
+    "refund-once": ["A receipt is refunded once.", "is_first := found and not", "is_first := found or not"],
   }),
   ...mutants(sqlFile("functions/ledger_credit.sql"), "test/postgres/database/rights.test.ts", {
     "functions-own-tables": [

@@ -15,7 +15,7 @@ const REFUSED: Tests = {
 };
 const CORPUS: Tests = { files: ["test/sandbox/corpus.test.ts"], only: "files-read-by-loaders|honest" };
 const MODELS: Tests = {
-  files: ["test/transport/openai/openai.test.ts"],
+  files: ["test/transport/openai/openai.test.ts", "test/transport/openai/endings.test.ts"],
   only: "asks no other upstream|limits a model's",
 };
 const SMALL: Tests = {
@@ -52,6 +52,32 @@ export const LIMITS: readonly Mutant[] = [
       "wanted[n]",
     ],
   }),
+  ...mutants(sqlFile("functions/rate_take.sql"), RATE_LIMITER, {
+    "full-ahead": [
+      "A bucket is at most empty, also after the clock was set back.",
+      "tat := least(greatest(tats[own], now_us), now_us + bursts[n] * intervals[n]);",
+      "tat := greatest(tats[own], now_us);",
+    ],
+  }),
+  ...mutants("src/postgres/accounts/rate-limiter.ts", "test/gateway/read-only.test.ts", {
+    "bucket-in-memory": [
+      "While the database accepts no writes, buckets in memory limit the calls.",
+      "tokens: Math.trunc((emptyUs - boundUs) / intervalUs)",
+      "tokens: 1_000",
+    ],
+  }),
+  ...mutants("src/postgres/accounts/api-keys.ts", "test/postgres/accounts/limited-keys.test.ts", {
+    "limits-merged": [
+      "A change of one limit keeps the others.",
+      "const merged = { ...NO_LIMITS, ...old?.limits, ...limits };",
+      "const merged = { ...NO_LIMITS, ...limits };",
+    ],
+    "limits-expected": [
+      "A change that replaces all limits is refused if they are others than expected.",
+      "requireExpected(old?.limits, expected);",
+      "",
+    ],
+  }),
   ...mutants(sqlFile("functions/rate_take.sql"), ACCOUNTS, {
     "account-bucket": [
       "The keys of an account together get no more than the account's bucket.",
@@ -83,8 +109,15 @@ export const LIMITS: readonly Mutant[] = [
   ...mutants(sqlFile("functions/budget_return.sql"), BUDGETS, {
     "budget-released": [
       "A released hold returns to the key's budget.",
-      "total_spent = total_spent - amount",
+      "total_spent = greatest(0, total_spent - amount)",
       "total_spent = total_spent",
+    ],
+  }),
+  ...mutants(sqlFile("functions/budget_take.sql"), BUDGETS, {
+    "budget-saturates": [
+      "A counter that cannot count further fails no batch.",
+      "total_spent = least(total_spent, room) + price",
+      "total_spent = total_spent + price",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_start.sql"), BUDGETS, {
@@ -183,6 +216,21 @@ export const LIMITS: readonly Mutant[] = [
     "usage-cached": ["No more is cached than was sent.", "Math.min(cached, prompt)", "cached"],
     "usage-counts": ["Counts are not negative.", " && count >= 0", ""],
   }),
+  ...mutants("src/tools/inference-chat/price.ts", "test/tools/inference-chat/price.test.ts", {
+    "left-prompt": [
+      "A caller who leaves half way pays for no more of the prompt than for the whole.",
+      "const estimate = isCut ? leastPrompt : estimatedPrompt;",
+      "const estimate = isCut ? estimatedPrompt : estimatedPrompt;",
+    ],
+    "left-rates": [
+      "A caller who leaves half way pays no higher rates than for the whole.",
+      "completion.delivered?.isCut ? atLeastRates(model, used) : used;",
+      "used;",
+    ],
+  }),
+  ...mutants("src/inference/completion.ts", "test/inference/completion.test.ts", {
+    "left-cut": ["An answer is cut unless its server ended it.", "isCut: !this.#isEnded", "isCut: false"],
+  }),
   ...mutants("src/transport/unpaid-time.ts", "test/transport/unpaid-time.test.ts", {
     "unpaid-time": [
       "An account or address without time is refused.",
@@ -191,8 +239,8 @@ export const LIMITS: readonly Mutant[] = [
     ],
     "unpaid-time-paid": [
       "A charged call takes no time.",
-      "if (charged > 0n) this.#buckets.giveBack",
-      "if (charged < 0n) this.#buckets.giveBack",
+      "if (charged > 0n) return this.#buckets.giveBack",
+      "if (charged < 0n) return this.#buckets.giveBack",
     ],
   }),
   ...mutants("src/transport/documents/document-handler.ts", DOCUMENTS, {
@@ -212,6 +260,32 @@ export const LIMITS: readonly Mutant[] = [
       "A large message has a limit of values.",
       "if (values > MAX_VALUES)",
       "if (values > Infinity)",
+    ],
+  }),
+  ...mutants("src/transport/console-server/sign-in-limits.ts", SIGN_IN, {
+    "new-accounts-site": [
+      "The addresses of a /24 create a limited number of accounts a day.",
+      "{ ipv4Sites: true }",
+      "{ ipv4Sites: false }",
+    ],
+  }),
+  ...mutants("src/tools/custom/parameter-check.ts", "test/tools/custom/slow-checks.test.ts", {
+    "slow-check": [
+      "What takes long to check is checked in a thread.",
+      "if (by && !this.#isQuick(text))",
+      "if (by && this.#isQuick(text))",
+    ],
+  }),
+  ...mutants("src/tools/custom/slow-checks.ts", "test/tools/custom/slow-checks.test.ts", {
+    "slow-check-row": [
+      "Few checks of one payer wait.",
+      "if (own.length >= MAX_OF_PAYER)",
+      "if (own.length > MAX_OF_PAYER)",
+    ],
+    "slow-check-turns": [
+      "Payers take turns.",
+      "this.#waiting.delete(payer);",
+      "if (requests.length === 0) this.#waiting.delete(payer);",
     ],
   }),
   ...mutants("src/tools/custom/cel-expression.ts", "test/tools/custom/price-expression.test.ts", {

@@ -9,7 +9,10 @@ const AMOUNTS: Tests = {
   files: ["test/attacks/amounts-and-times.test.ts"],
   only: "an (under|over)payment|older than its quote|a late payment.*(late by|in the last)",
 };
-const MEMOS: Tests = { files: ["test/attacks/memos.test.ts"], only: "a memo that contradicts the proof" };
+const MEMOS: Tests = {
+  files: ["test/attacks/memos.test.ts"],
+  only: "a memo that contradicts the proof|two memos in our format",
+};
 const KEYLESS: Tests = {
   files: ["test/attacks/keyless.test.ts"],
   only: "those who know it from the chain only|the wallet of a blocked account|say that the route is off",
@@ -22,6 +25,13 @@ const GAINS: Tests = { files: [EVIDENCE_REFUSED, "test/solana/transactions/evide
 
 /** Quotes, proofs and what the chain shows of a payment. */
 export const PAYMENTS: readonly Mutant[] = [
+  ...mutants("src/postgres/database/database-clock.ts", "test/postgres/database/database-clock.test.ts", {
+    "database-time": [
+      "Quotes carry the database's time, so that they buy on every instance and fit the chain's.",
+      "return this.#clock.now() - this.#correctionMs;",
+      "return this.#clock.now();",
+    ],
+  }),
   ...mutants("src/domain/payments/quote.ts", "test/domain/payments/quote.test.ts", {
     "quote-sealed": ["A quote changed in any way does not open (its GCM tag).", ", decipher.final()]", "]"],
     "quote-binding": [
@@ -129,10 +139,10 @@ export const PAYMENTS: readonly Mutant[] = [
       "if (false) {",
     ],
   }),
-  ...mutants("src/app/calls/call-by-wallet.ts", KEYLESS, {
+  ...mutants("src/app/calls/keyless.ts", KEYLESS, {
     "offer-token": [
       "A payment of a wallet without a key is accepted only from the recipient of its offer.",
-      "if (!quote || !deps.quotes.isOfferToken(quote, proof.offerToken))",
+      "if (!quote || !quotes.isOfferToken(quote, offerToken))",
       "if (!quote)",
     ],
     "keyless-blocked": [
@@ -208,12 +218,14 @@ export const PAYMENTS: readonly Mutant[] = [
       "if (false)",
     ],
   }),
-  ...mutants("src/solana/transactions/payment-memo.ts", EVIDENCE_REFUSED, {
+  ...mutants("src/solana/transactions/payment-memo.ts", MEMOS, {
     "memo-alone": [
       "A payment carries only one memo of ours.",
       "return others.length > 0 ?",
       "return false ?",
     ],
+  }),
+  ...mutants("src/solana/transactions/payment-memo.ts", EVIDENCE_REFUSED, {
     "memo-top-level": [
       "A memo written by another program does not count.",
       "return message.instructions",

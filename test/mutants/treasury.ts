@@ -18,8 +18,8 @@ export const TREASURY: readonly Mutant[] = [
   ...mutants(sqlFile("functions/treasury_record.sql"), "test/postgres/treasury/treasury-ledger.test.ts", {
     "movement-credited": [
       "A movement that names a quote is credited to its account.",
-      "set available = a.available + change where a.id = holder",
-      "set available = a.available where a.id = holder",
+      "perform ledger_transfer(treasury, holder, change, 'deposit'",
+      "perform ledger_transfer(treasury, suspense, change, 'deposit'",
     ],
   }),
   ...mutants(sqlFile("functions/treasury_record.sql"), "test/postgres/treasury/treasury-ledger.test.ts", {
@@ -47,11 +47,9 @@ export const TREASURY: readonly Mutant[] = [
       "and not finalized and (again or not reversed)",
       "and (again or not reversed)",
     ],
-    "reversal-debits": [
-      "A reversal debits the balance.",
-      "set available = account.available - taken.amount",
-      "set available = account.available",
-    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_transfer.sql"), "test/postgres/treasury/corrections.test.ts", {
+    "reversal-debits": ["A reversal debits the balance.", "else -amount end", "else 0 end"],
   }),
   ...mutants(sqlFile("functions/treasury_assign.sql"), "test/postgres/treasury/suspense.test.ts", {
     "assign-once": [
@@ -124,7 +122,43 @@ export const TREASURY: readonly Mutant[] = [
   ...mutants("src/postgres/operations/seals.ts", "test/postgres/operations/seals.test.ts", {
     "seal-checked": [
       "An audit of all history compares it with each seal.",
-      "or seal.hash <> sha256(coalesce(earlier.hash, ''::bytea) || found.hash)",
+      '"select wrong from sealed"',
+      '"select false as wrong"',
+    ],
+  }),
+  ...mutants("src/app/operations/logged-seals.ts", "test/app/operations/logged-seals.test.ts", {
+    "seal-logged": [
+      "The full audit compares each seal with the operator log.",
+      "found?.hash !== hash",
+      "found === undefined",
+    ],
+  }),
+  ...mutants("src/postgres/treasury/treasury-checks.ts", "test/postgres/operations/audit.test.ts", {
+    "refund-recorded": [
+      "The audit finds a refund without an operator's action.",
+      "receipt.id is null or act.target is null",
+      "receipt.id is null",
+    ],
+    "adjustment-recorded": [
+      "The audit finds an adjustment without an operator's action.",
+      "= given.ref, false)",
+      "= given.ref, true)",
+    ],
+    "assignment-recorded": [
+      "The audit finds an assignment without an operator's action.",
+      "given.assignments > coalesce(act.transfers, 0)",
+      "given.assignments < 0",
+    ],
+  }),
+  ...mutants("src/app/operations/archive/archive-months.ts", "test/postgres/archive/archive.test.ts", {
+    "restore-unchanged": [
+      "A month is restored only beside entries that are those that were sealed.",
+      "await store.requireUnchanged();\n      await store.prepare(month);",
+      "await store.prepare(month);",
+    ],
+    "restore-sealed": [
+      "A month that comes back has the receipts that were sealed.",
+      "await store.requireSealed(month);",
       "",
     ],
   }),

@@ -9,7 +9,7 @@ import { verdictOf, type Verdict } from "./verdict.ts";
 /** Time limit of a test file, ms: a lost guard may loop forever. */
 const FILE_LIMIT_MS = 300_000;
 
-/** Time limit of a test and its hooks, ms: above the expectations' own wait in test/vitest.config.ts. */
+/** Time limit of a test and its hooks, ms. An expectation that polls longer catches no mutant. */
 const TEST_LIMIT_MS = 40_000;
 
 /** Runs the tests in a copy of the sources and returns the verdict. */

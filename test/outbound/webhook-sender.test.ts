@@ -26,7 +26,7 @@ function resolvingTo(...addresses: string[]): LookupFunction {
 
 async function problem(url: string, lookup?: LookupFunction): Promise<string> {
   const sender = new GuardedWebhookSender({ network: "public", ...(lookup && { lookup }) });
-  const sent = sender.send({ url, headers: {}, body: "{}" }, AbortSignal.timeout(5_000));
+  const sent = sender.send({ url, headers: {}, body: "{}" }, AbortSignal.timeout(300_000));
   const message = await sent.then(
     ({ status }) => String(status),
     (error: unknown) => String(error instanceof Error && error.message),

@@ -10,7 +10,8 @@ import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { restartPort } from "../support/ports.ts";
 import { createLogger } from "../../src/log.ts";
 import { callGrpc, grpcClient } from "../transport/grpc-client.ts";
-import { Instances, run, type Instance } from "../instances/process.ts";
+import { runToolgate, runToolgateHere } from "../cli/toolgate.ts";
+import { Instances, type Instance } from "../instances/process.ts";
 import { secret } from "../support/record.ts";
 import { startGround, xPayment, type Agent, type Ground } from "../support/world.ts";
 import { closeServer, listen } from "../support/servers.ts";
@@ -218,16 +219,38 @@ describe("secrets of the configuration", () => {
   });
 
   it("hides secrets in serve --print-config", async () => {
-    const { exitCode, stdout, stderr } = await run(["serve", "--print-config", "--json"], settings());
-    expect([exitCode, held(stdout + stderr)]).toEqual([0, []]);
+    const { code, stdout, stderr } = await runToolgateHere(settings(), ["serve", "--print-config", "--json"]);
+    expect([code, held(stdout + stderr)]).toEqual([0, []]);
   });
 
+  /** Runs doctor and serve, which fail, and expects no secret in their output. */
+  async function expectHidden(
+    start: (settings: Record<string, string>, args: readonly string[]) => ReturnType<typeof runToolgate>,
+    change: Record<string, string>,
+  ): Promise<void> {
+    for (const command of ["doctor", "serve"]) {
+      const { code, stdout, stderr } = await start({ ...ground.settings, ...change }, [command]);
+      expect(code, stdout + stderr).not.toBe(0);
+      expect(held(stdout + stderr)).toEqual([]);
+    }
+  }
+
+  // They end before there is a log.
   it.each([
     ["a database's address that is none", () => ({ DATABASE_URL: `mysql://u:${password()}@h/d` })],
     [
       "a database's address with a bad port",
       () => ({ DATABASE_URL: `postgres://u:${password()}@h:99999/d` }),
     ],
+    ["an RPC address that is none", () => ({ SOLANA_RPC_URLS: `ftp://${planted.rpc}@h` })],
+    [
+      "an upstream with a password in its address",
+      () => ({ INFERENCE_BASE_URL: `http://u:${planted.inference}@h/v1` }),
+    ],
+    ["a treasury that is no address", () => ({ TREASURY_OWNER: planted.key })],
+  ])("hides secrets in doctor and serve, with %s", (_, change) => expectHidden(runToolgateHere, change()));
+
+  it.each([
     ["a database that is not there", () => ({ DATABASE_URL: `postgres://u:${password()}@127.0.0.1:9/d` })],
     [
       "a database that refuses the password",
@@ -237,23 +260,11 @@ describe("secrets of the configuration", () => {
       "a database that is not there, and the password in the query",
       () => ({ DATABASE_URL: `postgres://127.0.0.1:9/d?user=u&password=${password()}` }),
     ],
-    ["an RPC address that is none", () => ({ SOLANA_RPC_URLS: `ftp://${planted.rpc}@h` })],
     [
       "an RPC endpoint that is not there",
       () => ({ SOLANA_RPC_URLS: `http://u:${planted.rpc}@127.0.0.1:9/${planted.rpc}?k=${planted.rpc}` }),
     ],
-    [
-      "an upstream with a password in its address",
-      () => ({ INFERENCE_BASE_URL: `http://u:${planted.inference}@h/v1` }),
-    ],
-    ["a treasury that is no address", () => ({ TREASURY_OWNER: planted.key })],
-  ])("hides secrets in doctor and serve, with %s", async (_, change) => {
-    for (const command of ["doctor", "serve"]) {
-      const { exitCode, stdout, stderr } = await run([command], { ...ground.settings, ...change() });
-      expect(exitCode, stdout + stderr).not.toBe(0);
-      expect(held(stdout + stderr)).toEqual([]);
-    }
-  });
+  ])("hides secrets in doctor and serve, with %s", (_, change) => expectHidden(runToolgate, change()));
 
   it("hides the content of an unreadable file", async () => {
     const file = path.join(folder, "broken.yaml");
@@ -261,8 +272,8 @@ describe("secrets of the configuration", () => {
       file,
       `inference:\n  upstreams: [\n    {base_url: "https://u:${planted.inference}@h"\n  prices: }`,
     );
-    const { exitCode, stderr } = await run(["serve"], { ...ground.settings, TOOLGATE_CONFIG: file });
-    expect([exitCode, held(stderr)]).toEqual([2, []]);
+    const { code, stderr } = await runToolgateHere({ ...ground.settings, TOOLGATE_CONFIG: file }, ["serve"]);
+    expect([code, held(stderr)]).toEqual([2, []]);
     expect(stderr).toMatch(/TOOLGATE_CONFIG: .* at line \d+/);
   });
 });

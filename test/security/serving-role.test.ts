@@ -51,14 +51,15 @@ async function tables(): Promise<{ name: string; column: string }[]> {
 }
 
 /**
- * Inserts allowed without functions: accounts without a balance, keys, console sign-ins, operator actions,
- * the log of requests, and webhook endpoints with their log.
+ * Inserts allowed without functions: accounts without a balance, keys, the audit's progress, console
+ * sign-ins, operator actions, the log of requests, and webhook endpoints with their log.
  */
 const MAY_INSERT = [
   ...[
     "account",
     "api_key",
     "api_key_secret",
+    "audit_progress",
     "budget",
     "console_session",
     "deposit",

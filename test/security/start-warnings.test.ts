@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Instances, run } from "../instances/process.ts";
+import { runToolgateHere } from "../cli/toolgate.ts";
+import { Instances } from "../instances/process.ts";
 import { startGround, type Ground } from "../support/world.ts";
 
 let ground: Ground;
@@ -26,8 +27,8 @@ const ALONE = /SOLANA_RPC_URLS: 0\.0\.0\.0:\d+ is the only endpoint, so that its
 
 describe("doctor", () => {
   it("doctor warns about a superuser without a problem", async () => {
-    const { exitCode, stdout } = await run(["doctor", "--json"], asSuperuser());
-    expect([exitCode, JSON.parse(stdout)]).toEqual([
+    const { code, stdout } = await runToolgateHere(asSuperuser(), ["doctor", "--json"]);
+    expect([code, JSON.parse(stdout)]).toEqual([
       0,
       {
         ok: true,
@@ -36,27 +37,31 @@ describe("doctor", () => {
         off: expect.any(Array),
       },
     ]);
-    expect((await run(["doctor"], asSuperuser())).stdout).toMatch(/^- warning: DATABASE_URL: /);
+    expect((await runToolgateHere(asSuperuser(), ["doctor"])).stdout).toMatch(/^- warning: DATABASE_URL: /);
   });
 
-  it("doctor warns when a single endpoint decides", async () => {
-    const { exitCode, stdout } = await run(["doctor", "--json"], asRemote());
-    expect([exitCode, JSON.parse(stdout)]).toEqual([
+  it("doctor warns when a single endpoint decides, and when a proxy is not trusted", async () => {
+    const settings = { ...asRemote(), PUBLIC_URL: "https://gateway.example" };
+    const { code, stdout } = await runToolgateHere(settings, ["doctor", "--json"]);
+    expect([code, JSON.parse(stdout)]).toEqual([
       0,
       {
         ok: true,
         problems: [],
-        warnings: [ALONE_ON_DISK, expect.stringMatching(ALONE)],
+        warnings: [
+          ALONE_ON_DISK,
+          expect.stringMatching(ALONE),
+          expect.stringMatching(/^TRUSTED_PROXY_HOPS: is 0, but PUBLIC_URL is https/),
+        ],
         off: expect.any(Array),
       },
     ]);
   });
 
   it("doctor accepts a separate role, warns without a standby and lists disabled features", async () => {
-    const { exitCode, stdout } = await run(["doctor"], {
-      ...{ ...ground.settings, SANDBOX_ISOLATION: "off", FEE_PAYER_KEYPAIR: "" },
-    });
-    expect([exitCode, stdout]).toEqual([0, expect.not.stringContaining("superuser")]);
+    const settings = { ...ground.settings, SANDBOX_ISOLATION: "off", FEE_PAYER_KEYPAIR: "" };
+    const { code, stdout } = await runToolgateHere(settings, ["doctor"]);
+    expect([code, stdout]).toEqual([0, expect.not.stringContaining("superuser")]);
     expect(stdout).toMatch(/^- warning: DATABASE_URL: it has no synchronous standby/m);
     expect(stdout).toMatch(
       /^- off: fee payer: .* x402 clients cannot pay; set FEE_PAYER_KEYPAIR, or FEE_PAYER_SIGNER$/m,
@@ -71,7 +76,8 @@ describe("doctor", () => {
 
 describe("serve", () => {
   it("serve logs a warning about a superuser, not about a separate role", async () => {
-    const [mighty, bound] = [await instances.serve(asSuperuser()), await instances.serve(ground.settings)];
+    const serve = (settings: Record<string, string>) => instances.serve(settings);
+    const [mighty, bound] = await Promise.all([serve(asSuperuser()), serve(ground.settings)]);
     await expect.poll(() => mighty.log()).toMatch(WARNING);
     expect(bound.log()).not.toMatch(/superuser|owns the tables|only endpoint/);
   });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { auditDatabase } from "../../src/postgres/operations/audit.ts";
+import { sealingAudit } from "../../src/postgres/operations/audit.ts";
 import { countStolen } from "../bench/machine.ts";
 import type { LabRun } from "../lab-kit/run.ts";
 import { until } from "../support/until.ts";
@@ -41,7 +41,8 @@ export async function playSoak(run: LabRun, { short, minutes, share, write }: So
   run.signal.throwIfAborted();
 
   const after = await restingSample(stage, before);
-  const lines = await auditDatabase(stage.world.databaseUrl, run.signal);
+  const { databaseUrl: url } = stage.world;
+  const lines = await sealingAudit(url, { url })(run.signal, { whole: true });
   const sum = (figure: (answers: Answers) => number) =>
     moments.reduce((total, { answers }) => total + figure(answers), 0);
   const acts = sum(({ count }) => count);

@@ -15,6 +15,8 @@ const PACKAGES = {
   etcd: "etcd-server",
   haproxy: "haproxy",
   pgbackrest: "pgbackrest",
+  pebble: "pebble",
+  certbot: "certbot",
 } as const;
 
 type Program = keyof typeof PACKAGES;

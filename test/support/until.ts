@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 
 /** A machine that does much else needs long; a test waits at most ten minutes. */
 const LIMIT_MS = 300_000;
-const PAUSE_MS = 20;
+const PAUSE_MS = 100;
 
 /**
  * Waits for a fact, where `expect.poll` does not exist: in hooks and helpers.

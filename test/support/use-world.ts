@@ -20,6 +20,8 @@ export function useWorld(
     );
   });
   afterAll(async () => {
+    // Its start failed, which is reported.
+    if (world.gateway === undefined) return;
     const violations = await world.violations();
     await world.close();
     expect(violations).toEqual([]);

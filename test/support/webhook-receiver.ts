@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { z } from "zod";
+import { listen } from "./servers.ts";
 
 /** A webhook as it arrived. */
 export interface ReceivedWebhook {
@@ -44,7 +45,7 @@ export class WebhookReceiver {
 
   static async open(): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver();
-    await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
+    await listen(receiver.#server);
     return receiver;
   }
 

@@ -21,6 +21,7 @@ import { openPostgres, type Postgres } from "../../src/postgres/index.ts";
 import { paymentInstructions } from "../../src/solana/deposits/payment-instructions.ts";
 import { systemClock, systemRandom } from "../../src/system.ts";
 import { query } from "./database-server.ts";
+import { withOperatorActs } from "./operator-acts.ts";
 import type { TestDatabase } from "./postgres.ts";
 import { LOG_FILE, record, secret } from "./record.ts";
 
@@ -59,7 +60,10 @@ export interface Ground {
   /** The wallet that owns the treasury's token account. */
   treasury: Keypair;
   database: TestDatabase;
+  /** Corrections by it are operators' actions. */
   postgres: Postgres;
+  /** The same without operators' actions. */
+  ports: Postgres;
   /** Pays the fees of relayed payments. */
   feePayer: Keypair;
   /** Environment of an instance with these dependencies. */
@@ -148,7 +152,7 @@ export async function startGround(
     SANDBOX_ISOLATION: "off",
     ...settings,
   };
-  const postgres = await openPostgres({
+  const opened = await openPostgres({
     url: database.servingUrl,
     instanceId: randomUUID(),
     clock: systemClock,
@@ -158,6 +162,7 @@ export async function startGround(
     cell: cellOf(Number(settings.CELL ?? 0)),
     log: testLog(),
   });
+  const postgres = withOperatorActs(opened);
   for (const url of [database.url, database.servingUrl]) secret("a database password", new URL(url).password);
   const { rows: sealing } = await query(
     database.url,
@@ -172,6 +177,7 @@ export async function startGround(
     feePayer,
     database,
     postgres,
+    ports: opened,
     settings: environment,
     agent: (options = {}) => makeAgent(postgres, chain, options),
     pay: (agent, amount, memo) =>
@@ -204,8 +210,7 @@ export async function startWorld(
   log: Log = testLog(),
 ): Promise<World> {
   const ground = await startGround(settings, undefined, slotMs);
-  const start = (more: Record<string, string> = {}) =>
-    startGateway(requireServeConfig(readConfig({ ...ground.settings, ...more })), log);
+  const start = (more: Record<string, string> = {}) => startHere({ ...ground.settings, ...more }, log);
   const gateway = await start();
   const others: Gateway[] = [];
   return {
@@ -233,6 +238,10 @@ export async function startWorld(
     },
   };
 }
+
+/** Starts a gateway in this process. */
+export const startHere = (settings: Record<string, string>, log: Log = testLog()): Promise<Gateway> =>
+  startGateway(requireServeConfig(readConfig(settings)), log);
 
 /** Loaded for tests only: labs run without Vitest. */
 async function newDatabase(): Promise<TestDatabase> {

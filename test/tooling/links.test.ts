@@ -31,13 +31,17 @@ function anchors(page: string): string[] {
   );
 }
 
+/** How pages of packages name the files of their version. */
+const PUBLISHED = "<repository>/";
+
 it("every relative link of a Markdown page leads to a file and a heading", () => {
   const broken: string[] = [];
   for (const page of pages()) {
     for (const [, link = ""] of read(page).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(link)) continue;
       const [file = "", anchor] = link.split("#");
-      const target = file === "" ? page : path.posix.join(path.posix.dirname(page), file);
+      const from = file.startsWith(PUBLISHED) ? "." : path.posix.dirname(page);
+      const target = file === "" ? page : path.posix.join(from, file.replace(PUBLISHED, ""));
       const found = existsSync(path.join(ROOT, target));
       const named = anchor === undefined || !target.endsWith(".md") || anchors(target).includes(anchor);
       if (!found || !named) broken.push(`${page}: ${link}`);

@@ -93,7 +93,7 @@ beforeAll(async () => {
   for (const { file, source } of Object.values(SOURCES)) await write(file, source);
   const linted = await command("oxlint", ["--type-aware", "--format=json", folder], {
     cwd: folder,
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(540_000),
   });
   refused = rulesByFile(linted.output);
 });

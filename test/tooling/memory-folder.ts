@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 
@@ -27,6 +28,11 @@ export function openMemoryFolder(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Removes a folder of a run; leaves what a process that does not end still writes into it. */
+export async function removeRunFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
 
 /** Removes the folders of runs that were killed. */

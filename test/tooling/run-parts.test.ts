@@ -70,16 +70,13 @@ describe("npm run check", () => {
     expect(most).toBe(2);
   });
 
-  it("fails when a tool is missing", async () => {
-    const { code, output } = await command("a-tool-that-nobody-installed", []);
+  it.each([
+    ["is missing", "a-tool-that-nobody-installed", [], "a-tool-that-nobody-installed"],
+    ["is ended by a signal", "node", ["-e", "process.kill(process.pid, 'SIGKILL')"], "ended by SIGKILL"],
+  ])("fails when a tool %s", async (_what, tool, args, says) => {
+    const { code, output } = await command(tool, args);
     expect(code).toBe(1);
-    expect(output).toContain("a-tool-that-nobody-installed");
-  });
-
-  it("fails when a tool is ended by a signal", async () => {
-    const { code, output } = await command("node", ["-e", "process.kill(process.pid, 'SIGKILL')"]);
-    expect(code).toBe(1);
-    expect(output).toContain("ended by SIGKILL");
+    expect(output).toContain(says);
   });
 
   it("ends a running tool on abort", async () => {

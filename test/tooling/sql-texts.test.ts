@@ -31,13 +31,8 @@ const OF_ARCHIVE: Readonly<Record<string, readonly [why: string, ...expressions:
     "table",
     "partitionOf(table, month)",
     "names",
-    'partitionOf("receipt", month)',
     "run",
     "receipt",
-  ],
-  "src/postgres/archive/rest.ts": [
-    "names of a month's partitions and of columns, and constants",
-    "wrongSeals(`seal.number <= $1 and seal.number > coalesce((${ARCHIVED_SEAL}), 0)`)",
   ],
   "src/postgres/archived/archived-rows.ts": [
     "names of tables and views, and numbers of parameters",
@@ -57,11 +52,6 @@ const OF_ARCHIVE: Readonly<Record<string, readonly [why: string, ...expressions:
     'isArchived("uuid_send(claim.run_id)")',
   ],
   "src/postgres/operations/audit-sources.ts": ["made of a module's constants", 'isArchived("ref")'],
-  "src/postgres/operations/seals.ts": [
-    "made of a module's constants",
-    "condition",
-    "wrongSeals(`seal.number > coalesce((${ARCHIVED_SEAL}), 0)`)",
-  ],
   "src/postgres/treasury/treasury-checks.ts": ["made of a module's constants", 'isArchived("transfer.ref")'],
 };
 

@@ -61,8 +61,12 @@ export async function watchedRun({ args, mark, limits, signal, write }: WatchedR
   if (ended) await until(isClean, limits.leftoversMs);
   const left = ended ? tree.alive() : [];
   describe(left, write, "left behind");
-  killAll(tree.alive());
-  await until(isClean, 5_000);
+  // They may have started others meanwhile.
+  const isGone = () => {
+    killAll(tree.alive());
+    return isClean();
+  };
+  await until(isGone, 30_000);
   return watcher.counts([
     ...hung,
     ...left.map(({ command, during }) => `${during}: left behind ${command}`),

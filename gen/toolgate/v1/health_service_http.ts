@@ -6,6 +6,8 @@ import type { GetHealthRequest, GetHealthResponse, HealthUnavailable } from "./h
 import { HealthService, HealthUnavailableSchema } from "./health_service_pb.ts";
 import { defaultMaxDepth, readObject } from "#httpjson/runtime/read.ts";
 import { unknownField } from "#httpjson/runtime/json-error.ts";
+import type { DoubleJson } from "#httpjson/runtime/write.ts";
+import { doubleToJson } from "#httpjson/runtime/write.ts";
 import type { Parameter, ServiceRoutes } from "#httpjson/runtime/route.ts";
 import { errorBinding } from "#httpjson/runtime/error-body.ts";
 
@@ -38,12 +40,14 @@ export function getHealthRequestFromJson(json: unknown, path = "", depth = defau
 export type GetHealthResponseJson = {
   status: string;
   version: string;
+  clock_ahead_seconds?: DoubleJson | undefined;
 };
 
 export function getHealthResponseToJson(message: GetHealthResponse): GetHealthResponseJson {
   return {
     status: message.status,
     version: message.version,
+    clock_ahead_seconds: message.clockAheadSeconds === undefined ? undefined : doubleToJson(message.clockAheadSeconds),
   };
 }
 

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/health_service.proto.
  */
 export const file_toolgate_v1_health_service: GenFile = /*@__PURE__*/
-  fileDesc("CiB0b29sZ2F0ZS92MS9oZWFsdGhfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEiEgoQR2V0SGVhbHRoUmVxdWVzdCI0ChFHZXRIZWFsdGhSZXNwb25zZRIOCgZzdGF0dXMYASABKAkSDwoHdmVyc2lvbhgCIAEoCSI9ChFIZWFsdGhVbmF2YWlsYWJsZRIOCgZzdGF0dXMYASABKAkSDwoHdmVyc2lvbhgCIAEoCToHyvMYAwj3AzKVAQoNSGVhbHRoU2VydmljZRKDAQoJR2V0SGVhbHRoEh0udG9vbGdhdGUudjEuR2V0SGVhbHRoUmVxdWVzdBoeLnRvb2xnYXRlLnYxLkdldEhlYWx0aFJlc3BvbnNlIjeQAgHq8xghCAIaHXRvb2xnYXRlLnYxLkhlYWx0aFVuYXZhaWxhYmxlgtPkkwIJEgcvaGVhbHRoYgZwcm90bzM", [file_google_api_annotations, file_httpjson_v1_options]);
+  fileDesc("CiB0b29sZ2F0ZS92MS9oZWFsdGhfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEiEgoQR2V0SGVhbHRoUmVxdWVzdCJuChFHZXRIZWFsdGhSZXNwb25zZRIOCgZzdGF0dXMYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIgChNjbG9ja19haGVhZF9zZWNvbmRzGAMgASgBSACIAQFCFgoUX2Nsb2NrX2FoZWFkX3NlY29uZHMiPQoRSGVhbHRoVW5hdmFpbGFibGUSDgoGc3RhdHVzGAEgASgJEg8KB3ZlcnNpb24YAiABKAk6B8rzGAMI9wMylQEKDUhlYWx0aFNlcnZpY2USgwEKCUdldEhlYWx0aBIdLnRvb2xnYXRlLnYxLkdldEhlYWx0aFJlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRIZWFsdGhSZXNwb25zZSI3kAIB6vMYIQgCGh10b29sZ2F0ZS52MS5IZWFsdGhVbmF2YWlsYWJsZYLT5JMCCRIHL2hlYWx0aGIGcHJvdG8z", [file_google_api_annotations, file_httpjson_v1_options]);
 
 /**
  * Request for the service's health.
@@ -48,6 +48,13 @@ export type GetHealthResponse = Message<"toolgate.v1.GetHealthResponse"> & {
    * @generated from field: string version = 2;
    */
   version: string;
+
+  /**
+   * Seconds that the clock is ahead of the database's, from 5 on.
+   *
+   * @generated from field: optional double clock_ahead_seconds = 3;
+   */
+  clockAheadSeconds?: number | undefined;
 };
 
 /**

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/operations_service.proto.
  */
 export const file_toolgate_v1_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhEKD0xpc3RKb2JzUmVxdWVzdCKLAQoQTGlzdEpvYnNSZXNwb25zZRIjCgRqb2JzGAEgAygLMhUudG9vbGdhdGUudjEuSm9iU3RhdGUSDgoGbGVhZGVyGAIgASgJEjAKDGxlYWRlcl91bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaW5zdGFuY2UYBCABKAki8QEKCEpvYlN0YXRlEgwKBG5hbWUYASABKAkSEAoIaW5zdGFuY2UYAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYBCABKAMSDwoHZmFpbHVyZRgFIAEoCRIQCghmYWlsdXJlcxgGIAEoAxIwCgxzdWNjZWVkZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB25leHRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KEUdldFJldmVudWVSZXF1ZXN0EjAKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItIBChJHZXRSZXZlbnVlUmVzcG9uc2USLQoIYWNjb3VudHMYASADKAsyGy50b29sZ2F0ZS52MS5BY2NvdW50UmV2ZW51ZRIoCgZtb2RlbHMYAiADKAsyGC50b29sZ2F0ZS52MS5Nb2RlbE1hcmdpbhIdChVjaGFyZ2VkX3VzZGNfbWljcm91c2QYAyABKAMSHgoWcmVmdW5kZWRfdXNkY19taWNyb3VzZBgEIAEoAxINCgVjYWxscxgFIAEoAxIVCg1hY2NvdW50X2NvdW50GAYgASgDInIKDkFjY291bnRSZXZlbnVlEhIKCmFjY291bnRfaWQYASABKAkSDQoFY2FsbHMYAiABKAMSHQoVY2hhcmdlZF91c2RjX21pY3JvdXNkGAMgASgDEh4KFnJlZnVuZGVkX3VzZGNfbWljcm91c2QYBCABKAMihAEKC01vZGVsTWFyZ2luEg0KBW1vZGVsGAEgASgJEg0KBWNhbGxzGAIgASgDEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgDIAEoAxIcChRjb3N0ZWRfdXNkY19taWNyb3VzZBgEIAEoAxIaChJjb3N0X3VzZGNfbWljcm91c2QYBSABKAMiYQoOVHJ5VG9vbFJlcXVlc3QSGQoIZG9jdW1lbnQYASABKAlCB7pIBHICEAESFwoEdG9vbBgCIAEoCUIJukgGcgQQARhAEhsKBnBhcmFtcxgDIAEoCUILukgIcgYQAhiAgAQiXAoPVHJ5VG9vbFJlc3BvbnNlEhsKE3ByaWNlX3VzZGNfbWljcm91c2QYASABKAMSHAoUY2hhcmdlX3VzZGNfbWljcm91c2QYAiABKAMSDgoGcmVzdWx0GAMgASgJIjIKFVZhbGlkYXRlQ29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQASI8ChZWYWxpZGF0ZUNvbmZpZ1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEhAKCHdhcm5pbmdzGAIgAygJIi4KEVBsYW5Db25maWdSZXF1ZXN0EhkKCGRvY3VtZW50GAEgASgJQge6SARyAhABImMKElBsYW5Db25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKB2NoYW5nZXMYAiADKAsyGS50b29sZ2F0ZS52MS5Db25maWdDaGFuZ2USEAoId2FybmluZ3MYAyADKAkiQwoMQ29uZmlnQ2hhbmdlEgwKBGtpbmQYASABKAkSFwoPYWZmZWN0c19jYWxsZXJzGAIgASgIEgwKBHRleHQYAyABKAkihAEKEkFwcGx5Q29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQARImChBleHBlY3RlZF92ZXJzaW9uGAIgASgFQge6SAQaAigASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMY9ANCEwoRX2V4cGVjdGVkX3ZlcnNpb24iYwoTQXBwbHlDb25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEg8KB2FwcGxpZWQYAiABKAgSKgoHY2hhbmdlcxgDIAMoCzIZLnRvb2xnYXRlLnYxLkNvbmZpZ0NoYW5nZSJwChlMaXN0Q29uZmlnVmVyc2lvbnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJxChpMaXN0Q29uZmlnVmVyc2lvbnNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLnYxLkNvbmZpZ1ZlcnNpb24SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IijwEKDUNvbmZpZ1ZlcnNpb24SDwoHdmVyc2lvbhgBIAEoBRIuCgphcHBsaWVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYAyABKAkSDQoFYWN0b3IYBCABKAkSEAoIY2hlY2tzdW0YBSABKAkSDAoEbm90ZRgGIAEoCSJEChdHZXRDb25maWdWZXJzaW9uUmVxdWVzdBIdCgd2ZXJzaW9uGAEgASgFQge6SAQaAigBSACIAQFCCgoIX3ZlcnNpb24iWQoYR2V0Q29uZmlnVmVyc2lvblJlc3BvbnNlEisKB3ZlcnNpb24YASABKAsyGi50b29sZ2F0ZS52MS5Db25maWdWZXJzaW9uEhAKCGRvY3VtZW50GAIgASgJIpcBChVSb2xsQmFja0NvbmZpZ1JlcXVlc3QSHQoHdmVyc2lvbhgBIAEoBUIHukgEGgIoAUgAiAEBEiYKEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVCB7pIBBoCKABIAYgBARIWCgRub3RlGAMgASgJQgi6SAVyAxj0A0IKCghfdmVyc2lvbkITChFfZXhwZWN0ZWRfdmVyc2lvbiJmChZSb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSDwoHYXBwbGllZBgCIAEoCBIqCgdjaGFuZ2VzGAMgAygLMhkudG9vbGdhdGUudjEuQ29uZmlnQ2hhbmdlIiUKC0ZpbmRSZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGMgBIjcKDEZpbmRSZXNwb25zZRInCgZldmVudHMYASADKAsyFy50b29sZ2F0ZS52MS5TdG9yeUV2ZW50IoYCCgpTdG9yeUV2ZW50EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVldmVudBgCIAEoCRIKCgJpZBgDIAEoCRISCgphY2NvdW50X2lkGAQgASgJEiEKFGFtb3VudF91c2RjX21pY3JvdXNkGAUgASgDSACIAQESNQoHZGV0YWlscxgGIAMoCzIkLnRvb2xnYXRlLnYxLlN0b3J5RXZlbnQuRGV0YWlsc0VudHJ5Gi4KDERldGFpbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCISChBHZXRTdGF0dXNSZXF1ZXN0IqQDChFHZXRTdGF0dXNSZXNwb25zZRItCgh0cmVhc3VyeRgBIAEoCzIbLnRvb2xnYXRlLnYxLlRyZWFzdXJ5U3RhdHVzEi4KCWZlZV9wYXllchgCIAEoCzIbLnRvb2xnYXRlLnYxLkZlZVBheWVyU3RhdHVzEi4KCWVuZHBvaW50cxgDIAMoCzIbLnRvb2xnYXRlLnYxLkVuZHBvaW50U3RhdHVzEisKB21pbnV0ZXMYBCADKAsyGi50b29sZ2F0ZS52MS5NaW51dGVPZkNhbGxzEhMKC2FjdGl2ZV9ydW5zGAUgASgDEiEKGWxpYWJpbGl0aWVzX3VzZGNfbWljcm91c2QYBiABKAMSIgoVcmV2ZW51ZV91c2RjX21pY3JvdXNkGAcgASgDSACIAQESFgoOc3VzcGVuc2VfY291bnQYCCABKAMSHgoWc3VzcGVuc2VfdXNkY19taWNyb3VzZBgJIAEoAxIlCgVhdWRpdBgKIAEoCzIWLnRvb2xnYXRlLnYxLkxhc3RBdWRpdEIYChZfcmV2ZW51ZV91c2RjX21pY3JvdXNkIu4BCg5UcmVhc3VyeVN0YXR1cxINCgVvd25lchgBIAEoCRIVCg10b2tlbl9hY2NvdW50GAIgASgJEh8KEmhlbGRfdXNkY19taWNyb3VzZBgDIAEoA0gAiAEBEiMKFmV4cGVjdGVkX3VzZGNfbWljcm91c2QYBCABKANIAYgBARItCglsb29rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAlCFQoTX2hlbGRfdXNkY19taWNyb3VzZEIZChdfZXhwZWN0ZWRfdXNkY19taWNyb3VzZCKRAQoORmVlUGF5ZXJTdGF0dXMSDwoHYWRkcmVzcxgBIAEoCRIVCghsYW1wb3J0cxgCIAEoA0gAiAEBEhQKDGxvd19sYW1wb3J0cxgDIAEoAxIcChRzcGVudF90b2RheV9sYW1wb3J0cxgEIAEoAxIWCg5kYWlseV9sYW1wb3J0cxgFIAEoA0ILCglfbGFtcG9ydHMisAEKDkVuZHBvaW50U3RhdHVzEgwKBGhvc3QYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIRCgRzbG90GAMgASgDSACIAQESGQoMc2xvdHNfYmVoaW5kGAQgASgDSAGIAQESFwoKbGF0ZW5jeV9tcxgFIAEoBUgCiAEBEg8KB3Byb2JsZW0YBiABKAlCBwoFX3Nsb3RCDwoNX3Nsb3RzX2JlaGluZEINCgtfbGF0ZW5jeV9tcyJ8Cg1NaW51dGVPZkNhbGxzEikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgEIAEoAyJpCglMYXN0QXVkaXQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWNsZWFuGAIgASgIEiUKBWxpbmVzGAMgAygLMhYudG9vbGdhdGUudjEuQXVkaXRMaW5lInAKGUxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInEKGkxpc3RGYWlsZWRQYXltZW50c1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoudG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLtAQoNRmFpbGVkUGF5bWVudBIUCgx0eF9zaWduYXR1cmUYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIQCghxdW90ZV9pZBgDIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgEIAEoA0gAiAEBEiwKBGtpbmQYBSABKA4yHi50b29sZ2F0ZS52MS5GYWlsZWRQYXltZW50S2luZBIOCgZyZWFzb24YBiABKAkSJgoCYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhcKFV9hbW91bnRfdXNkY19taWNyb3VzZCJpChJMaXN0QWN0aW9uc1JlcXVlc3QSHQoFbGltaXQYASABKAVCCbpIBhoEGGQoAUgAiAEBEh8KBmN1cnNvchgCIAEoCUIKukgHcgUQARjIAUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImsKE0xpc3RBY3Rpb25zUmVzcG9uc2USKgoFaXRlbXMYASADKAsyGy50b29sZ2F0ZS52MS5PcGVyYXRvckFjdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLBAQoOT3BlcmF0b3JBY3Rpb24SEQoJYWN0aW9uX2lkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgphY2NvdW50X2lkGAMgASgJEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIOCgZ0YXJnZXQYBiABKAkSDwoHZGV0YWlscxgHIAEoCRIPCgdmYWlsdXJlGAggASgJEg8KB3JlcGVhdHMYCSABKAkqmQEKEUZhaWxlZFBheW1lbnRLaW5kEiMKH0ZBSUxFRF9QQVlNRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxGQUlMRURfUEFZTUVOVF9LSU5EX1JFVkVSU0VEEAESHgoaRkFJTEVEX1BBWU1FTlRfS0lORF9VTlVTRUQQAhIdChlGQUlMRURfUEFZTUVOVF9LSU5EX1JFTEFZEAMyhAkKEU9wZXJhdGlvbnNTZXJ2aWNlEk8KCUdldFN0YXR1cxIdLnRvb2xnYXRlLnYxLkdldFN0YXR1c1JlcXVlc3QaHi50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXNwb25zZSIDkAIBEkAKBEZpbmQSGC50b29sZ2F0ZS52MS5GaW5kUmVxdWVzdBoZLnRvb2xnYXRlLnYxLkZpbmRSZXNwb25zZSIDkAIBEmoKEkxpc3RGYWlsZWRQYXltZW50cxImLnRvb2xnYXRlLnYxLkxpc3RGYWlsZWRQYXltZW50c1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZSIDkAIBElUKC0xpc3RBY3Rpb25zEh8udG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXF1ZXN0GiAudG9vbGdhdGUudjEuTGlzdEFjdGlvbnNSZXNwb25zZSIDkAIBEl4KDlZhbGlkYXRlQ29uZmlnEiIudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXF1ZXN0GiMudG9vbGdhdGUudjEuVmFsaWRhdGVDb25maWdSZXNwb25zZSIDkAIBElIKClBsYW5Db25maWcSHi50b29sZ2F0ZS52MS5QbGFuQ29uZmlnUmVxdWVzdBofLnRvb2xnYXRlLnYxLlBsYW5Db25maWdSZXNwb25zZSIDkAIBEkQKB1RyeVRvb2wSGy50b29sZ2F0ZS52MS5UcnlUb29sUmVxdWVzdBocLnRvb2xnYXRlLnYxLlRyeVRvb2xSZXNwb25zZRJQCgtBcHBseUNvbmZpZxIfLnRvb2xnYXRlLnYxLkFwcGx5Q29uZmlnUmVxdWVzdBogLnRvb2xnYXRlLnYxLkFwcGx5Q29uZmlnUmVzcG9uc2USagoSTGlzdENvbmZpZ1ZlcnNpb25zEiYudG9vbGdhdGUudjEuTGlzdENvbmZpZ1ZlcnNpb25zUmVxdWVzdBonLnRvb2xnYXRlLnYxLkxpc3RDb25maWdWZXJzaW9uc1Jlc3BvbnNlIgOQAgESZAoQR2V0Q29uZmlnVmVyc2lvbhIkLnRvb2xnYXRlLnYxLkdldENvbmZpZ1ZlcnNpb25SZXF1ZXN0GiUudG9vbGdhdGUudjEuR2V0Q29uZmlnVmVyc2lvblJlc3BvbnNlIgOQAgESWQoOUm9sbEJhY2tDb25maWcSIi50b29sZ2F0ZS52MS5Sb2xsQmFja0NvbmZpZ1JlcXVlc3QaIy50b29sZ2F0ZS52MS5Sb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEkwKCExpc3RKb2JzEhwudG9vbGdhdGUudjEuTGlzdEpvYnNSZXF1ZXN0Gh0udG9vbGdhdGUudjEuTGlzdEpvYnNSZXNwb25zZSIDkAIBElIKCkdldFJldmVudWUSHi50b29sZ2F0ZS52MS5HZXRSZXZlbnVlUmVxdWVzdBofLnRvb2xnYXRlLnYxLkdldFJldmVudWVSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
+  fileDesc("CiR0b29sZ2F0ZS92MS9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SC3Rvb2xnYXRlLnYxIhEKD0xpc3RKb2JzUmVxdWVzdCKLAQoQTGlzdEpvYnNSZXNwb25zZRIjCgRqb2JzGAEgAygLMhUudG9vbGdhdGUudjEuSm9iU3RhdGUSDgoGbGVhZGVyGAIgASgJEjAKDGxlYWRlcl91bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaW5zdGFuY2UYBCABKAki8QEKCEpvYlN0YXRlEgwKBG5hbWUYASABKAkSEAoIaW5zdGFuY2UYAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYBCABKAMSDwoHZmFpbHVyZRgFIAEoCRIQCghmYWlsdXJlcxgGIAEoAxIwCgxzdWNjZWVkZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB25leHRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm0KEUdldFJldmVudWVSZXF1ZXN0EjAKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItIBChJHZXRSZXZlbnVlUmVzcG9uc2USLQoIYWNjb3VudHMYASADKAsyGy50b29sZ2F0ZS52MS5BY2NvdW50UmV2ZW51ZRIoCgZtb2RlbHMYAiADKAsyGC50b29sZ2F0ZS52MS5Nb2RlbE1hcmdpbhIdChVjaGFyZ2VkX3VzZGNfbWljcm91c2QYAyABKAMSHgoWcmVmdW5kZWRfdXNkY19taWNyb3VzZBgEIAEoAxINCgVjYWxscxgFIAEoAxIVCg1hY2NvdW50X2NvdW50GAYgASgDInIKDkFjY291bnRSZXZlbnVlEhIKCmFjY291bnRfaWQYASABKAkSDQoFY2FsbHMYAiABKAMSHQoVY2hhcmdlZF91c2RjX21pY3JvdXNkGAMgASgDEh4KFnJlZnVuZGVkX3VzZGNfbWljcm91c2QYBCABKAMihAEKC01vZGVsTWFyZ2luEg0KBW1vZGVsGAEgASgJEg0KBWNhbGxzGAIgASgDEh0KFWNoYXJnZWRfdXNkY19taWNyb3VzZBgDIAEoAxIcChRjb3N0ZWRfdXNkY19taWNyb3VzZBgEIAEoAxIaChJjb3N0X3VzZGNfbWljcm91c2QYBSABKAMiYQoOVHJ5VG9vbFJlcXVlc3QSGQoIZG9jdW1lbnQYASABKAlCB7pIBHICEAESFwoEdG9vbBgCIAEoCUIJukgGcgQQARhAEhsKBnBhcmFtcxgDIAEoCUILukgIcgYQAhiAgAQiXAoPVHJ5VG9vbFJlc3BvbnNlEhsKE3ByaWNlX3VzZGNfbWljcm91c2QYASABKAMSHAoUY2hhcmdlX3VzZGNfbWljcm91c2QYAiABKAMSDgoGcmVzdWx0GAMgASgJIjIKFVZhbGlkYXRlQ29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQASI8ChZWYWxpZGF0ZUNvbmZpZ1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEhAKCHdhcm5pbmdzGAIgAygJIi4KEVBsYW5Db25maWdSZXF1ZXN0EhkKCGRvY3VtZW50GAEgASgJQge6SARyAhABImMKElBsYW5Db25maWdSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgFEioKB2NoYW5nZXMYAiADKAsyGS50b29sZ2F0ZS52MS5Db25maWdDaGFuZ2USEAoId2FybmluZ3MYAyADKAkiQwoMQ29uZmlnQ2hhbmdlEgwKBGtpbmQYASABKAkSFwoPYWZmZWN0c19jYWxsZXJzGAIgASgIEgwKBHRleHQYAyABKAkiuwEKEkFwcGx5Q29uZmlnUmVxdWVzdBIZCghkb2N1bWVudBgBIAEoCUIHukgEcgIQARImChBleHBlY3RlZF92ZXJzaW9uGAIgASgFQge6SAQaAigASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMY9AMSJAoMd2FpdF9zZWNvbmRzGAQgASgFQgm6SAYaBBg8KABIAYgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbkIPCg1fd2FpdF9zZWNvbmRzIqMBChNBcHBseUNvbmZpZ1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSDwoHYXBwbGllZBgCIAEoCBIqCgdjaGFuZ2VzGAMgAygLMhkudG9vbGdhdGUudjEuQ29uZmlnQ2hhbmdlEhEKCWluc3RhbmNlcxgEIAEoBRIrCgZiZWhpbmQYBSADKAsyGy50b29sZ2F0ZS52MS5Db25maWdJbnN0YW5jZSJECg5Db25maWdJbnN0YW5jZRIQCghpbnN0YW5jZRgBIAEoCRIUCgd2ZXJzaW9uGAIgASgFSACIAQFCCgoIX3ZlcnNpb24icAoZTGlzdENvbmZpZ1ZlcnNpb25zUmVxdWVzdBIdCgVsaW1pdBgBIAEoBUIJukgGGgQYZCgBSACIAQESHwoGY3Vyc29yGAIgASgJQgq6SAdyBRABGMgBSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoaTGlzdENvbmZpZ1ZlcnNpb25zUmVzcG9uc2USKQoFaXRlbXMYASADKAsyGi50b29sZ2F0ZS52MS5Db25maWdWZXJzaW9uEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIo8BCg1Db25maWdWZXJzaW9uEg8KB3ZlcnNpb24YASABKAUSLgoKYXBwbGllZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc291cmNlGAMgASgJEg0KBWFjdG9yGAQgASgJEhAKCGNoZWNrc3VtGAUgASgJEgwKBG5vdGUYBiABKAkiRAoXR2V0Q29uZmlnVmVyc2lvblJlcXVlc3QSHQoHdmVyc2lvbhgBIAEoBUIHukgEGgIoAUgAiAEBQgoKCF92ZXJzaW9uIlkKGEdldENvbmZpZ1ZlcnNpb25SZXNwb25zZRIrCgd2ZXJzaW9uGAEgASgLMhoudG9vbGdhdGUudjEuQ29uZmlnVmVyc2lvbhIQCghkb2N1bWVudBgCIAEoCSLOAQoVUm9sbEJhY2tDb25maWdSZXF1ZXN0Eh0KB3ZlcnNpb24YASABKAVCB7pIBBoCKAFIAIgBARImChBleHBlY3RlZF92ZXJzaW9uGAIgASgFQge6SAQaAigASAGIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMY9AMSJAoMd2FpdF9zZWNvbmRzGAQgASgFQgm6SAYaBBg8KABIAogBAUIKCghfdmVyc2lvbkITChFfZXhwZWN0ZWRfdmVyc2lvbkIPCg1fd2FpdF9zZWNvbmRzIqYBChZSb2xsQmFja0NvbmZpZ1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAUSDwoHYXBwbGllZBgCIAEoCBIqCgdjaGFuZ2VzGAMgAygLMhkudG9vbGdhdGUudjEuQ29uZmlnQ2hhbmdlEhEKCWluc3RhbmNlcxgEIAEoBRIrCgZiZWhpbmQYBSADKAsyGy50b29sZ2F0ZS52MS5Db25maWdJbnN0YW5jZSIlCgtGaW5kUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARjIASI3CgxGaW5kUmVzcG9uc2USJwoGZXZlbnRzGAEgAygLMhcudG9vbGdhdGUudjEuU3RvcnlFdmVudCKGAgoKU3RvcnlFdmVudBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXZlbnQYAiABKAkSCgoCaWQYAyABKAkSEgoKYWNjb3VudF9pZBgEIAEoCRIhChRhbW91bnRfdXNkY19taWNyb3VzZBgFIAEoA0gAiAEBEjUKB2RldGFpbHMYBiADKAsyJC50b29sZ2F0ZS52MS5TdG9yeUV2ZW50LkRldGFpbHNFbnRyeRouCgxEZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIXChVfYW1vdW50X3VzZGNfbWljcm91c2QiEgoQR2V0U3RhdHVzUmVxdWVzdCKkAwoRR2V0U3RhdHVzUmVzcG9uc2USLQoIdHJlYXN1cnkYASABKAsyGy50b29sZ2F0ZS52MS5UcmVhc3VyeVN0YXR1cxIuCglmZWVfcGF5ZXIYAiABKAsyGy50b29sZ2F0ZS52MS5GZWVQYXllclN0YXR1cxIuCgllbmRwb2ludHMYAyADKAsyGy50b29sZ2F0ZS52MS5FbmRwb2ludFN0YXR1cxIrCgdtaW51dGVzGAQgAygLMhoudG9vbGdhdGUudjEuTWludXRlT2ZDYWxscxITCgthY3RpdmVfcnVucxgFIAEoAxIhChlsaWFiaWxpdGllc191c2RjX21pY3JvdXNkGAYgASgDEiIKFXJldmVudWVfdXNkY19taWNyb3VzZBgHIAEoA0gAiAEBEhYKDnN1c3BlbnNlX2NvdW50GAggASgDEh4KFnN1c3BlbnNlX3VzZGNfbWljcm91c2QYCSABKAMSJQoFYXVkaXQYCiABKAsyFi50b29sZ2F0ZS52MS5MYXN0QXVkaXRCGAoWX3JldmVudWVfdXNkY19taWNyb3VzZCLuAQoOVHJlYXN1cnlTdGF0dXMSDQoFb3duZXIYASABKAkSFQoNdG9rZW5fYWNjb3VudBgCIAEoCRIfChJoZWxkX3VzZGNfbWljcm91c2QYAyABKANIAIgBARIjChZleHBlY3RlZF91c2RjX21pY3JvdXNkGAQgASgDSAGIAQESLQoJbG9va2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwcm9ibGVtGAYgASgJQhUKE19oZWxkX3VzZGNfbWljcm91c2RCGQoXX2V4cGVjdGVkX3VzZGNfbWljcm91c2QikQEKDkZlZVBheWVyU3RhdHVzEg8KB2FkZHJlc3MYASABKAkSFQoIbGFtcG9ydHMYAiABKANIAIgBARIUCgxsb3dfbGFtcG9ydHMYAyABKAMSHAoUc3BlbnRfdG9kYXlfbGFtcG9ydHMYBCABKAMSFgoOZGFpbHlfbGFtcG9ydHMYBSABKANCCwoJX2xhbXBvcnRzIrABCg5FbmRwb2ludFN0YXR1cxIMCgRob3N0GAEgASgJEg8KB2hlYWx0aHkYAiABKAgSEQoEc2xvdBgDIAEoA0gAiAEBEhkKDHNsb3RzX2JlaGluZBgEIAEoA0gBiAEBEhcKCmxhdGVuY3lfbXMYBSABKAVIAogBARIPCgdwcm9ibGVtGAYgASgJQgcKBV9zbG90Qg8KDV9zbG90c19iZWhpbmRCDQoLX2xhdGVuY3lfbXMifAoNTWludXRlT2ZDYWxscxIpCgVzdGFydBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY29tcGxldGVkGAIgASgFEg4KBmZhaWxlZBgDIAEoBRIdChVjaGFyZ2VkX3VzZGNfbWljcm91c2QYBCABKAMiaQoJTGFzdEF1ZGl0EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVjbGVhbhgCIAEoCBIlCgVsaW5lcxgDIAMoCzIWLnRvb2xnYXRlLnYxLkF1ZGl0TGluZSJwChlMaXN0RmFpbGVkUGF5bWVudHNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJxChpMaXN0RmFpbGVkUGF5bWVudHNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnRvb2xnYXRlLnYxLkZhaWxlZFBheW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii7QEKDUZhaWxlZFBheW1lbnQSFAoMdHhfc2lnbmF0dXJlGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSEAoIcXVvdGVfaWQYAyABKAkSIQoUYW1vdW50X3VzZGNfbWljcm91c2QYBCABKANIAIgBARIsCgRraW5kGAUgASgOMh4udG9vbGdhdGUudjEuRmFpbGVkUGF5bWVudEtpbmQSDgoGcmVhc29uGAYgASgJEiYKAmF0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIXChVfYW1vdW50X3VzZGNfbWljcm91c2QiaQoSTGlzdEFjdGlvbnNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgFQgm6SAYaBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYyAFIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJrChNMaXN0QWN0aW9uc1Jlc3BvbnNlEioKBWl0ZW1zGAEgAygLMhsudG9vbGdhdGUudjEuT3BlcmF0b3JBY3Rpb24SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiwQEKDk9wZXJhdG9yQWN0aW9uEhEKCWFjdGlvbl9pZBgBIAEoCRImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKYWNjb3VudF9pZBgDIAEoCRINCgVhY3RvchgEIAEoCRIOCgZhY3Rpb24YBSABKAkSDgoGdGFyZ2V0GAYgASgJEg8KB2RldGFpbHMYByABKAkSDwoHZmFpbHVyZRgIIAEoCRIPCgdyZXBlYXRzGAkgASgJKpkBChFGYWlsZWRQYXltZW50S2luZBIjCh9GQUlMRURfUEFZTUVOVF9LSU5EX1VOU1BFQ0lGSUVEEAASIAocRkFJTEVEX1BBWU1FTlRfS0lORF9SRVZFUlNFRBABEh4KGkZBSUxFRF9QQVlNRU5UX0tJTkRfVU5VU0VEEAISHQoZRkFJTEVEX1BBWU1FTlRfS0lORF9SRUxBWRADMoQJChFPcGVyYXRpb25zU2VydmljZRJPCglHZXRTdGF0dXMSHS50b29sZ2F0ZS52MS5HZXRTdGF0dXNSZXF1ZXN0Gh4udG9vbGdhdGUudjEuR2V0U3RhdHVzUmVzcG9uc2UiA5ACARJACgRGaW5kEhgudG9vbGdhdGUudjEuRmluZFJlcXVlc3QaGS50b29sZ2F0ZS52MS5GaW5kUmVzcG9uc2UiA5ACARJqChJMaXN0RmFpbGVkUGF5bWVudHMSJi50b29sZ2F0ZS52MS5MaXN0RmFpbGVkUGF5bWVudHNSZXF1ZXN0GicudG9vbGdhdGUudjEuTGlzdEZhaWxlZFBheW1lbnRzUmVzcG9uc2UiA5ACARJVCgtMaXN0QWN0aW9ucxIfLnRvb2xnYXRlLnYxLkxpc3RBY3Rpb25zUmVxdWVzdBogLnRvb2xnYXRlLnYxLkxpc3RBY3Rpb25zUmVzcG9uc2UiA5ACARJeCg5WYWxpZGF0ZUNvbmZpZxIiLnRvb2xnYXRlLnYxLlZhbGlkYXRlQ29uZmlnUmVxdWVzdBojLnRvb2xnYXRlLnYxLlZhbGlkYXRlQ29uZmlnUmVzcG9uc2UiA5ACARJSCgpQbGFuQ29uZmlnEh4udG9vbGdhdGUudjEuUGxhbkNvbmZpZ1JlcXVlc3QaHy50b29sZ2F0ZS52MS5QbGFuQ29uZmlnUmVzcG9uc2UiA5ACARJECgdUcnlUb29sEhsudG9vbGdhdGUudjEuVHJ5VG9vbFJlcXVlc3QaHC50b29sZ2F0ZS52MS5UcnlUb29sUmVzcG9uc2USUAoLQXBwbHlDb25maWcSHy50b29sZ2F0ZS52MS5BcHBseUNvbmZpZ1JlcXVlc3QaIC50b29sZ2F0ZS52MS5BcHBseUNvbmZpZ1Jlc3BvbnNlEmoKEkxpc3RDb25maWdWZXJzaW9ucxImLnRvb2xnYXRlLnYxLkxpc3RDb25maWdWZXJzaW9uc1JlcXVlc3QaJy50b29sZ2F0ZS52MS5MaXN0Q29uZmlnVmVyc2lvbnNSZXNwb25zZSIDkAIBEmQKEEdldENvbmZpZ1ZlcnNpb24SJC50b29sZ2F0ZS52MS5HZXRDb25maWdWZXJzaW9uUmVxdWVzdBolLnRvb2xnYXRlLnYxLkdldENvbmZpZ1ZlcnNpb25SZXNwb25zZSIDkAIBElkKDlJvbGxCYWNrQ29uZmlnEiIudG9vbGdhdGUudjEuUm9sbEJhY2tDb25maWdSZXF1ZXN0GiMudG9vbGdhdGUudjEuUm9sbEJhY2tDb25maWdSZXNwb25zZRJMCghMaXN0Sm9icxIcLnRvb2xnYXRlLnYxLkxpc3RKb2JzUmVxdWVzdBodLnRvb2xnYXRlLnYxLkxpc3RKb2JzUmVzcG9uc2UiA5ACARJSCgpHZXRSZXZlbnVlEh4udG9vbGdhdGUudjEuR2V0UmV2ZW51ZVJlcXVlc3QaHy50b29sZ2F0ZS52MS5HZXRSZXZlbnVlUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_audit_service]);
 
 /**
  * Request for the jobs.
@@ -555,6 +555,13 @@ export type ApplyConfigRequest = Message<"toolgate.v1.ApplyConfigRequest"> & {
    * @generated from field: string note = 3;
    */
   note: string;
+
+  /**
+   * Longest wait for all instances, seconds; default 30.
+   *
+   * @generated from field: optional int32 wait_seconds = 4;
+   */
+  waitSeconds?: number | undefined;
 };
 
 /**
@@ -590,6 +597,20 @@ export type ApplyConfigResponse = Message<"toolgate.v1.ApplyConfigResponse"> & {
    * @generated from field: repeated toolgate.v1.ConfigChange changes = 3;
    */
   changes: ConfigChange[];
+
+  /**
+   * Those that serve.
+   *
+   * @generated from field: int32 instances = 4;
+   */
+  instances: number;
+
+  /**
+   * Those that do not use it by then.
+   *
+   * @generated from field: repeated toolgate.v1.ConfigInstance behind = 5;
+   */
+  behind: ConfigInstance[];
 };
 
 /**
@@ -598,6 +619,34 @@ export type ApplyConfigResponse = Message<"toolgate.v1.ApplyConfigResponse"> & {
  */
 export const ApplyConfigResponseSchema: GenMessage<ApplyConfigResponse> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_operations_service, 15);
+
+/**
+ * An instance that is behind.
+ *
+ * @generated from message toolgate.v1.ConfigInstance
+ */
+export type ConfigInstance = Message<"toolgate.v1.ConfigInstance"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string instance = 1;
+   */
+  instance: string;
+
+  /**
+   * Version that it uses, 0 for its own; unset: unknown.
+   *
+   * @generated from field: optional int32 version = 2;
+   */
+  version?: number | undefined;
+};
+
+/**
+ * Describes the message toolgate.v1.ConfigInstance.
+ * Use `create(ConfigInstanceSchema)` to create a new message.
+ */
+export const ConfigInstanceSchema: GenMessage<ConfigInstance> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_operations_service, 16);
 
 /**
  * Selects a page of versions.
@@ -625,7 +674,7 @@ export type ListConfigVersionsRequest = Message<"toolgate.v1.ListConfigVersionsR
  * Use `create(ListConfigVersionsRequestSchema)` to create a new message.
  */
 export const ListConfigVersionsRequestSchema: GenMessage<ListConfigVersionsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 16);
+  messageDesc(file_toolgate_v1_operations_service, 17);
 
 /**
  * A page of versions.
@@ -653,7 +702,7 @@ export type ListConfigVersionsResponse = Message<"toolgate.v1.ListConfigVersions
  * Use `create(ListConfigVersionsResponseSchema)` to create a new message.
  */
 export const ListConfigVersionsResponseSchema: GenMessage<ListConfigVersionsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 17);
+  messageDesc(file_toolgate_v1_operations_service, 18);
 
 /**
  * A version of the configuration.
@@ -709,7 +758,7 @@ export type ConfigVersion = Message<"toolgate.v1.ConfigVersion"> & {
  * Use `create(ConfigVersionSchema)` to create a new message.
  */
 export const ConfigVersionSchema: GenMessage<ConfigVersion> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 18);
+  messageDesc(file_toolgate_v1_operations_service, 19);
 
 /**
  * Selects a version.
@@ -730,7 +779,7 @@ export type GetConfigVersionRequest = Message<"toolgate.v1.GetConfigVersionReque
  * Use `create(GetConfigVersionRequestSchema)` to create a new message.
  */
 export const GetConfigVersionRequestSchema: GenMessage<GetConfigVersionRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 19);
+  messageDesc(file_toolgate_v1_operations_service, 20);
 
 /**
  * A version with its document.
@@ -758,7 +807,7 @@ export type GetConfigVersionResponse = Message<"toolgate.v1.GetConfigVersionResp
  * Use `create(GetConfigVersionResponseSchema)` to create a new message.
  */
 export const GetConfigVersionResponseSchema: GenMessage<GetConfigVersionResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 20);
+  messageDesc(file_toolgate_v1_operations_service, 21);
 
 /**
  * Version to apply again.
@@ -786,6 +835,13 @@ export type RollBackConfigRequest = Message<"toolgate.v1.RollBackConfigRequest">
    * @generated from field: string note = 3;
    */
   note: string;
+
+  /**
+   * Longest wait for all instances, seconds; default 30.
+   *
+   * @generated from field: optional int32 wait_seconds = 4;
+   */
+  waitSeconds?: number | undefined;
 };
 
 /**
@@ -793,7 +849,7 @@ export type RollBackConfigRequest = Message<"toolgate.v1.RollBackConfigRequest">
  * Use `create(RollBackConfigRequestSchema)` to create a new message.
  */
 export const RollBackConfigRequestSchema: GenMessage<RollBackConfigRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 21);
+  messageDesc(file_toolgate_v1_operations_service, 22);
 
 /**
  * Version in force after a rollback.
@@ -821,6 +877,20 @@ export type RollBackConfigResponse = Message<"toolgate.v1.RollBackConfigResponse
    * @generated from field: repeated toolgate.v1.ConfigChange changes = 3;
    */
   changes: ConfigChange[];
+
+  /**
+   * Those that serve.
+   *
+   * @generated from field: int32 instances = 4;
+   */
+  instances: number;
+
+  /**
+   * Those that do not use it by then.
+   *
+   * @generated from field: repeated toolgate.v1.ConfigInstance behind = 5;
+   */
+  behind: ConfigInstance[];
 };
 
 /**
@@ -828,7 +898,7 @@ export type RollBackConfigResponse = Message<"toolgate.v1.RollBackConfigResponse
  * Use `create(RollBackConfigResponseSchema)` to create a new message.
  */
 export const RollBackConfigResponseSchema: GenMessage<RollBackConfigResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 22);
+  messageDesc(file_toolgate_v1_operations_service, 23);
 
 /**
  * A record to search for.
@@ -850,7 +920,7 @@ export type FindRequest = Message<"toolgate.v1.FindRequest"> & {
  * Use `create(FindRequestSchema)` to create a new message.
  */
 export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 23);
+  messageDesc(file_toolgate_v1_operations_service, 24);
 
 /**
  * The events of a story.
@@ -871,7 +941,7 @@ export type FindResponse = Message<"toolgate.v1.FindResponse"> & {
  * Use `create(FindResponseSchema)` to create a new message.
  */
 export const FindResponseSchema: GenMessage<FindResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 24);
+  messageDesc(file_toolgate_v1_operations_service, 25);
 
 /**
  * Something that happened.
@@ -927,7 +997,7 @@ export type StoryEvent = Message<"toolgate.v1.StoryEvent"> & {
  * Use `create(StoryEventSchema)` to create a new message.
  */
 export const StoryEventSchema: GenMessage<StoryEvent> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 25);
+  messageDesc(file_toolgate_v1_operations_service, 26);
 
 /**
  * Request for the state.
@@ -942,7 +1012,7 @@ export type GetStatusRequest = Message<"toolgate.v1.GetStatusRequest"> & {
  * Use `create(GetStatusRequestSchema)` to create a new message.
  */
 export const GetStatusRequestSchema: GenMessage<GetStatusRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 26);
+  messageDesc(file_toolgate_v1_operations_service, 27);
 
 /**
  * State of the service.
@@ -1026,7 +1096,7 @@ export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
  * Use `create(GetStatusResponseSchema)` to create a new message.
  */
 export const GetStatusResponseSchema: GenMessage<GetStatusResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 27);
+  messageDesc(file_toolgate_v1_operations_service, 28);
 
 /**
  * The treasury on the chain and in the ledger.
@@ -1082,7 +1152,7 @@ export type TreasuryStatus = Message<"toolgate.v1.TreasuryStatus"> & {
  * Use `create(TreasuryStatusSchema)` to create a new message.
  */
 export const TreasuryStatusSchema: GenMessage<TreasuryStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 28);
+  messageDesc(file_toolgate_v1_operations_service, 29);
 
 /**
  * Fee payer of relayed transactions.
@@ -1131,7 +1201,7 @@ export type FeePayerStatus = Message<"toolgate.v1.FeePayerStatus"> & {
  * Use `create(FeePayerStatusSchema)` to create a new message.
  */
 export const FeePayerStatusSchema: GenMessage<FeePayerStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 29);
+  messageDesc(file_toolgate_v1_operations_service, 30);
 
 /**
  * One RPC endpoint.
@@ -1187,7 +1257,7 @@ export type EndpointStatus = Message<"toolgate.v1.EndpointStatus"> & {
  * Use `create(EndpointStatusSchema)` to create a new message.
  */
 export const EndpointStatusSchema: GenMessage<EndpointStatus> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 30);
+  messageDesc(file_toolgate_v1_operations_service, 31);
 
 /**
  * One minute of calls.
@@ -1229,7 +1299,7 @@ export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
  * Use `create(MinuteOfCallsSchema)` to create a new message.
  */
 export const MinuteOfCallsSchema: GenMessage<MinuteOfCalls> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 31);
+  messageDesc(file_toolgate_v1_operations_service, 32);
 
 /**
  * Result of an audit.
@@ -1264,7 +1334,7 @@ export type LastAudit = Message<"toolgate.v1.LastAudit"> & {
  * Use `create(LastAuditSchema)` to create a new message.
  */
 export const LastAuditSchema: GenMessage<LastAudit> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 32);
+  messageDesc(file_toolgate_v1_operations_service, 33);
 
 /**
  * Selects a page of failed payments.
@@ -1292,7 +1362,7 @@ export type ListFailedPaymentsRequest = Message<"toolgate.v1.ListFailedPaymentsR
  * Use `create(ListFailedPaymentsRequestSchema)` to create a new message.
  */
 export const ListFailedPaymentsRequestSchema: GenMessage<ListFailedPaymentsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 33);
+  messageDesc(file_toolgate_v1_operations_service, 34);
 
 /**
  * A page of failed payments.
@@ -1320,7 +1390,7 @@ export type ListFailedPaymentsResponse = Message<"toolgate.v1.ListFailedPayments
  * Use `create(ListFailedPaymentsResponseSchema)` to create a new message.
  */
 export const ListFailedPaymentsResponseSchema: GenMessage<ListFailedPaymentsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 34);
+  messageDesc(file_toolgate_v1_operations_service, 35);
 
 /**
  * A payment that did not buy its call or deposit.
@@ -1383,7 +1453,7 @@ export type FailedPayment = Message<"toolgate.v1.FailedPayment"> & {
  * Use `create(FailedPaymentSchema)` to create a new message.
  */
 export const FailedPaymentSchema: GenMessage<FailedPayment> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 35);
+  messageDesc(file_toolgate_v1_operations_service, 36);
 
 /**
  * Selects a page of actions.
@@ -1411,7 +1481,7 @@ export type ListActionsRequest = Message<"toolgate.v1.ListActionsRequest"> & {
  * Use `create(ListActionsRequestSchema)` to create a new message.
  */
 export const ListActionsRequestSchema: GenMessage<ListActionsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 36);
+  messageDesc(file_toolgate_v1_operations_service, 37);
 
 /**
  * A page of actions.
@@ -1439,7 +1509,7 @@ export type ListActionsResponse = Message<"toolgate.v1.ListActionsResponse"> & {
  * Use `create(ListActionsResponseSchema)` to create a new message.
  */
 export const ListActionsResponseSchema: GenMessage<ListActionsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 37);
+  messageDesc(file_toolgate_v1_operations_service, 38);
 
 /**
  * An operator action. It is recorded before it runs; without a record it does not run.
@@ -1516,7 +1586,7 @@ export type OperatorAction = Message<"toolgate.v1.OperatorAction"> & {
  * Use `create(OperatorActionSchema)` to create a new message.
  */
 export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_operations_service, 38);
+  messageDesc(file_toolgate_v1_operations_service, 39);
 
 /**
  * Outcome of a payment that did not buy its call or deposit.
@@ -1647,8 +1717,8 @@ export const OperationsService: GenService<{
     output: typeof TryToolResponseSchema;
   },
   /**
-   * Applies a document to all instances. INVALID_REQUEST when it is invalid, or when another version is in
-   * force than was expected.
+   * Applies a document to all instances and waits for them. INVALID_REQUEST when it is invalid, or when
+   * another version is in force than was expected.
    *
    * @generated from rpc toolgate.v1.OperationsService.ApplyConfig
    */

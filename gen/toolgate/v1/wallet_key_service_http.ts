@@ -109,6 +109,7 @@ export type UpdateWalletKeyRequestJson = {
   name?: string | undefined;
   limits?: KeyLimitsJson | undefined;
   group_id?: string | undefined;
+  expected_limits?: KeyLimitsJson | undefined;
 };
 
 export function updateWalletKeyRequestToJson(message: UpdateWalletKeyRequest): UpdateWalletKeyRequestJson {
@@ -117,6 +118,7 @@ export function updateWalletKeyRequestToJson(message: UpdateWalletKeyRequest): U
     name: message.name,
     limits: message.limits === undefined ? undefined : keyLimitsToJson(message.limits),
     group_id: message.groupId,
+    expected_limits: message.expectedLimits === undefined ? undefined : keyLimitsToJson(message.expectedLimits),
   };
 }
 
@@ -146,6 +148,11 @@ export function updateWalletKeyRequestFromJson(json: unknown, path = "", depth =
       case "groupId":
         if (name === "groupId") refuseBoth(object, path, "group_id", name);
         if (value !== null) message.groupId = readString(value, at(path, "group_id"));
+        break;
+      case "expected_limits":
+      case "expectedLimits":
+        if (name === "expectedLimits") refuseBoth(object, path, "expected_limits", name);
+        if (value !== null) message.expectedLimits = keyLimitsFromJson(value, at(path, "expected_limits"), depth - 1);
         break;
       default:
         throw unknownField(path, name);

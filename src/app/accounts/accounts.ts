@@ -1,6 +1,6 @@
 import type { RateTier, Caller } from "../../domain/accounts/caller.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 
 /** Accounts by their wallets, for callers without an API key. The caller has all scopes and no key. */
 export interface WalletAccounts {
@@ -61,5 +61,5 @@ export interface Accounts {
    * matches all.
    * @throws ToolgateError INVALID_REQUEST for an invalid cursor
    */
-  list(query: { query: string; limit: number; cursor: string | undefined }): Promise<Page<Account>>;
+  list(query: PageRequest & { query: string }): Promise<Page<Account>>;
 }

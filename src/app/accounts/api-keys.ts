@@ -59,7 +59,7 @@ export interface ApiKeys {
    * Changes a key's name, limits or group. Calls that are authorized later find the new limits; earlier ones
    * count.
    * @throws ToolgateError NOT_FOUND, also for a key of another account; INVALID_REQUEST for a key that is
-   * inactive or replaced, and for an unknown group
+   * inactive or replaced, for other limits than the expected ones, and for an unknown group
    */
   update(change: KeyChange & { keyId: string; accountId: string | undefined }): Promise<ApiKey>;
   /**
@@ -86,13 +86,15 @@ export interface KeyGroup {
   createdAt: Date;
 }
 
-/** Members are replaced; undefined ones stay as they are. */
+/** Members are replaced; undefined ones, and limits that are left out, stay as they are. */
 export interface GroupChange {
   groupId: string;
   /** Account the group must belong to; undefined: any. */
   accountId: string | undefined;
   name: string | undefined;
-  limits: BudgetLimits | undefined;
+  limits: Partial<BudgetLimits> | undefined;
+  /** The limits that the change was made for; undefined: any. */
+  expected?: BudgetLimits | undefined;
 }
 
 export const MAX_GROUPS = 50;
@@ -103,7 +105,10 @@ export interface KeyGroups {
   create(group: { accountId: string; name: string; limits: BudgetLimits }): Promise<KeyGroup>;
   /** Oldest first. */
   list(accountId: string): Promise<KeyGroup[]>;
-  /** @throws ToolgateError NOT_FOUND, also for a group of another account */
+  /**
+   * @throws ToolgateError NOT_FOUND, also for a group of another account; INVALID_REQUEST for other limits
+   * than the expected ones
+   */
   update(change: GroupChange): Promise<KeyGroup>;
   /** Its keys stay, without a group. @throws ToolgateError NOT_FOUND, also for a group of another account */
   delete(groupId: string, accountId: string | undefined): Promise<void>;

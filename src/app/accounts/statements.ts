@@ -1,6 +1,6 @@
 import type { RateTier } from "../../domain/accounts/caller.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 
 export interface AccountBalance {
   /** Entries minus open holds. */
@@ -76,7 +76,7 @@ export interface Statements {
   /** @param amount undefined: never warn */
   setLowBalance(accountId: string, amount: MicroUsd | undefined): Promise<void>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  entries(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Entry>>;
+  entries(query: PageRequest & { accountId: string }): Promise<Page<Entry>>;
   /**
    * Streams the entries of an interval, oldest first, as of now. Holds no connection between two batches.
    * @throws ToolgateError UNAVAILABLE when too many exports of the account are waiting

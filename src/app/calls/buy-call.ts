@@ -4,7 +4,7 @@ import type { Caller } from "../../domain/accounts/caller.ts";
 import { inSpan, type Span } from "../../domain/core/span.ts";
 import { type Quote, type Quotes, stepIdOf } from "../../domain/payments/quote.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
-import { creditExtraPayment, payQuote, type Buyer } from "../payments/pay-quote.ts";
+import { creditExtraPayment, payQuote, type AccountHolder } from "../payments/pay-quote.ts";
 import type { IdentifiedPayment, PaymentMethods, CallPayment } from "../payments/payment-methods.ts";
 import { type ToolCallResult, runAndCapture, type RunDeps } from "./run-and-capture.ts";
 import { requirePriceWithinLimit, limitError, insufficientFunds, priorCallError } from "./refusals.ts";
@@ -20,7 +20,8 @@ export interface BuyDeps extends RunDeps {
 }
 
 /** A call with its parameters and its proof checked, but for the quote. */
-export interface PreparedToolCall {
+export interface Purchase {
+  readonly buyer: Buyer;
   readonly tool: Tool;
   readonly prepared: PreparedCall;
   readonly fingerprint: Buffer;
@@ -35,7 +36,9 @@ export interface PreparedToolCall {
   readonly receivedAt: number;
 }
 
-export interface CallBuyer extends Buyer {
+/** Whose call it is. */
+export interface Buyer extends AccountHolder {
+  readonly caller: Caller;
   /** Whether the caller's account exists: otherwise nothing was bought with it. */
   readonly exists: boolean;
 }
@@ -45,16 +48,11 @@ export interface CallBuyer extends Buyer {
  * authorizes, runs, captures. One claim, one run, one charge.
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
-export async function buyCall(
-  deps: BuyDeps,
-  call: PreparedToolCall,
-  buyer: CallBuyer,
-  context: CallContext,
-): Promise<ToolCallResult> {
+export async function buyCall(deps: BuyDeps, call: Purchase, context: CallContext): Promise<ToolCallResult> {
   const quoted = asQuoted(call);
   const { tool, prepared } = quoted;
   const authorized = await inSpan(context.record?.span?.child("authorize"), (span) =>
-    authorizePurchase(deps, quoted, buyer, context, span),
+    authorizePurchase(deps, quoted, context, span),
   );
   if ("result" in authorized) return authorized;
   const { authorization, holder } = authorized;
@@ -62,7 +60,7 @@ export async function buyCall(
 }
 
 /** Returns the call with the choice that its quote seals, whatever would be chosen now. */
-function asQuoted(call: PreparedToolCall): PreparedToolCall {
+function asQuoted(call: Purchase): Purchase {
   const { prepared, fingerprint, quote } = call;
   const quoted =
     quote && prepared.choice?.quoted((name) => withChoice(fingerprint, name).equals(quote.fingerprint));
@@ -72,13 +70,12 @@ function asQuoted(call: PreparedToolCall): PreparedToolCall {
 /** Settles the payment and authorizes the call. @returns the result of a replay, or what may run */
 async function authorizePurchase(
   deps: BuyDeps,
-  call: PreparedToolCall,
-  buyer: CallBuyer,
+  call: Purchase,
   context: CallContext,
   span: Span | undefined,
 ): Promise<ToolCallResult | { readonly authorization: CallAuthorization; readonly holder: Caller }> {
   const { caller, record } = context;
-  const { tool, prepared, fingerprint, idempotencyKey: sentKey, identified, quote, receivedAt } = call;
+  const { tool, prepared, fingerprint, idempotencyKey: sentKey, identified, quote, receivedAt, buyer } = call;
   // A quoted price stays valid even if this instance charges another price by now.
   const price = quote?.price ?? prepared.price;
   requirePriceWithinLimit(tool.name, caller, price);
@@ -118,7 +115,10 @@ async function authorizePurchase(
     span,
   };
   context.signal.throwIfAborted();
-  const authorized = await authorizeCall(deps, tool, authorization, quotedFingerprint);
+  const authorized = await authorizeCall(deps, tool, authorization, {
+    quotedTo: buyer.quotedTo,
+    quotedFingerprint,
+  });
   if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
   return { authorization, holder };
 }
@@ -132,16 +132,21 @@ interface AuthorizeDeps {
 /** Started: run, claim and hold are stored. Replay: the same call was charged before. */
 type Authorized = Extract<AuthorizeResult, { kind: "started" | "replay" }>;
 
+/** For whom and for what a quote is issued. */
+interface QuoteTerms {
+  readonly quotedTo: string;
+  readonly quotedFingerprint: Buffer;
+}
+
 /**
  * Claims the call and holds its price.
- * @param quotedFingerprint fingerprint for a quote
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
 async function authorizeCall(
   deps: AuthorizeDeps,
   tool: Tool,
   call: CallAuthorization,
-  quotedFingerprint: Buffer,
+  { quotedTo, quotedFingerprint }: QuoteTerms,
 ): Promise<Authorized> {
   const { accountId, price, payment } = call;
   // With a claim the ledger may have the result, so the ledger is queried first.
@@ -160,7 +165,7 @@ async function authorizeCall(
       if (!payment) requireAllowance(deps.unpaidWork, tool, accountId);
       const { name, metered = false } = tool;
       const short = { tool: name, price, metered, balance: answer.balance, proved: payment !== undefined };
-      throw insufficientFunds(short, () => deps.quotes.issue(accountId, price, quotedFingerprint));
+      throw insufficientFunds(short, () => deps.quotes.issue(quotedTo, price, quotedFingerprint));
     }
     case "capped":
     case "excluded":

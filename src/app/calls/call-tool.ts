@@ -1,13 +1,17 @@
+import type { Caller } from "../../domain/accounts/caller.ts";
 import { openAiWithoutNulls, withoutNulls } from "../../domain/calls/absent.ts";
-import { type CallRecord, fingerprint, type CallContext } from "../../domain/calls/call-context.ts";
+import { type CallRecord, fingerprint, withChoice } from "../../domain/calls/call-context.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { inSpan } from "../../domain/core/span.ts";
 import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
+import { ANY_WALLET } from "../../domain/payments/quote.ts";
 import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
+import type { WalletAccounts } from "../accounts/accounts.ts";
 import { OTHER } from "../operations/request-record.ts";
-import { buyCall, type BuyDeps, type PreparedToolCall } from "./buy-call.ts";
+import { buyCall, type BuyDeps, type Buyer, type Purchase } from "./buy-call.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { anyWalletOffer, type ArrivedContext, payingWallet, requireSold } from "./keyless.ts";
 import { requireToolAccess } from "./refusals.ts";
 import { toolAttributes, type ToolCallResult } from "./run-and-capture.ts";
 
@@ -22,53 +26,67 @@ export interface ToolCall extends ProofCarriers {
 
 export interface CallToolDeps extends BuyDeps {
   readonly catalogue: Catalogue;
+  readonly wallets: WalletAccounts;
 }
 
 /**
- * The one path of a tool call: resolve the tool, check limits, identify the proof, look up the prior outcome,
- * settle the payment, authorize, run, capture.
+ * The one path of a tool call, with a key or without: resolve the tool, check limits, identify the proof,
+ * look up the prior outcome, settle the payment, authorize, run, capture.
  * Checks run in the order of docs/reference/errors.md, "Order of checks".
  * @throws PaymentRequiredError with a quote; ToolgateError for every other refusal
  */
 export function callTool(
   deps: CallToolDeps,
   call: ToolCall,
-  context: CallContext,
+  context: ArrivedContext,
 ): ToolCallResult | Promise<ToolCallResult> {
   const receivedAt = deps.clock.now();
-  const { record } = context;
+  const { caller, record } = context;
   if (record) record.tool = OTHER;
   // One version of the configuration prices and runs the call, whatever replaces it meanwhile.
   const catalogue = deps.catalogue.current;
   const tool = catalogue.resolve(call.tool);
   if (record) record.tool = tool.name;
-  requireToolAccess(tool, context.caller);
+  if (caller) requireToolAccess(tool, caller);
   const present = withPresentParams(tool, call);
+  if (!caller) requireSold(deps.quotes, tool, present.params, context);
   const prepared = prepare(tool, present, record);
-  const known = { tool, prepared, receivedAt, configVersion: catalogue.version };
-  const called =
-    tool.billable || call.idempotencyKey !== undefined
-      ? callOnce(deps, present, known, context)
-      : callFreely(tool, prepared, context);
+  const known = { tool, receivedAt, configVersion: catalogue.version };
+  const run = (prepared: PreparedCall) =>
+    caller && !tool.billable && call.idempotencyKey === undefined
+      ? callFreely(tool, prepared, caller, context)
+      : callOnce(deps, present, { ...known, prepared }, context);
+  const called = prepared instanceof Promise ? prepared.then(run) : run(prepared);
   if (!(called instanceof Promise)) return called;
   catalogue.startCall();
   return called.finally(() => catalogue.endCall());
 }
 
 /** Returns the call without params that are null: absent. The OpenAI form is forwarded as it came. */
-export function withPresentParams(tool: Tool, call: ToolCall): ToolCall {
-  return call.form === undefined ? { ...call, params: withoutNulls(call.params, tool.inputSchema) } : call;
+function withPresentParams(tool: Tool, call: ToolCall): ToolCall {
+  if (call.form !== undefined) return call;
+  const params = withoutNulls(call.params, tool.inputSchema);
+  return params === call.params ? call : { ...call, params };
 }
 
 /** @throws ToolgateError INVALID_REQUEST; UNAVAILABLE from a tool that cannot run yet */
-function prepare(tool: Tool, { form, params }: ToolCall, record: CallRecord | undefined): PreparedCall {
+function prepare(
+  tool: Tool,
+  { form, params }: ToolCall,
+  record: CallRecord | undefined,
+): PreparedCall | Promise<PreparedCall> {
   if (form !== undefined && !tool.openai)
     throw new ToolgateError("TOOL_NOT_FOUND", `tool: ${tool.name} has no form in the OpenAI API`);
-  try {
-    return (form === undefined ? tool : (tool.openai ?? tool)).prepare(params);
-  } catch (error) {
+  const failed = (error: unknown): never => {
     if (record) record.toolFailed = true;
     throw error;
+  };
+  try {
+    if (form !== undefined && tool.openai) return tool.openai.prepare(params);
+    const prepared = tool.prepareFor?.(params, record) ?? tool.prepare(params);
+    return prepared instanceof Promise ? prepared.catch(failed) : prepared;
+  } catch (error) {
+    return failed(error);
   }
 }
 
@@ -76,7 +94,8 @@ function prepare(tool: Tool, { form, params }: ToolCall, record: CallRecord | un
 function callFreely(
   tool: Tool,
   prepared: PreparedCall,
-  { caller, signal, progress, record }: CallContext,
+  caller: Caller,
+  { signal, progress, record }: Omit<ArrivedContext, "caller">,
 ): ToolCallResult | Promise<ToolCallResult> {
   // Synchronous tools get no span of their own.
   const span = record?.span?.sampled
@@ -102,44 +121,54 @@ function freeResult(result: JsonObject): ToolCallResult {
   return { result: { ...result }, receipt: undefined };
 }
 
-type KnownCall = Pick<PreparedToolCall, "tool" | "prepared" | "receivedAt" | "configVersion">;
+type KnownCall = Pick<Purchase, "tool" | "prepared" | "receivedAt" | "configVersion">;
 
-/** Checks the proof of a call that is charged, or has an idempotency key. */
+/** Checks the proof of a call that is charged, or has an idempotency key, and finds its buyer. */
 async function callOnce(
   deps: CallToolDeps,
   call: ToolCall,
-  { tool, prepared, receivedAt, configVersion }: KnownCall,
-  context: CallContext,
+  known: KnownCall,
+  context: ArrivedContext,
 ): Promise<ToolCallResult> {
-  const { caller } = context;
+  const { tool } = known;
   const { form, params } = call;
   const proof = tool.billable ? deps.payments.parse(call) : undefined;
   const idempotencyKey = idempotencyKeyOf(call, proof);
   const identified = proof && (await deps.payments.identify(proof));
   const quote = identified && (await deps.quotes.find(identified.quoteId));
-  const callFingerprint = fingerprint(
-    tool.name,
-    form === undefined ? params : { [form]: openAiWithoutNulls(params) },
-  );
-  const identifiedCall = {
-    tool,
-    prepared,
-    fingerprint: callFingerprint,
-    configVersion,
-    idempotencyKey,
-    identified,
-    quote,
-    receivedAt,
-  };
-  const buyer = { quotedTo: caller.accountId, exists: true, open: async () => caller };
-  return buyCall(deps, identifiedCall, buyer, context);
+  const asked = fingerprint(tool.name, form === undefined ? params : { [form]: openAiWithoutNulls(params) });
+  const buyer = await buyerOf(deps, proof, { ...known, fingerprint: asked, identified, quote }, context);
+  const purchase = { ...known, fingerprint: asked, idempotencyKey, identified, quote, buyer };
+  const bought = await buyCall(deps, purchase, { ...context, caller: buyer.caller });
+  // A repeat under an idempotency key can return a call that another payment of the account bought.
+  const paid = context.keyless && quote && bought.receipt?.quoteId === quote.quoteId;
+  const payer = paid ? identified?.payer : undefined;
+  return payer === undefined ? bought : { ...bought, payer };
+}
+
+type UnclaimedCall = KnownCall & Pick<Purchase, "fingerprint" | "identified" | "quote">;
+
+/** @throws PaymentRequiredError for a call without an API key and without a payment; ToolgateError */
+function buyerOf(
+  deps: CallToolDeps,
+  proof: Proof | undefined,
+  call: UnclaimedCall,
+  { caller, keyless }: ArrivedContext,
+): Buyer | Promise<Buyer> {
+  if (caller) {
+    const quotedTo = keyless ? ANY_WALLET : caller.accountId;
+    return { caller, quotedTo, exists: true, open: async () => caller };
+  }
+  if (proof) return payingWallet(deps, proof, call);
+  const { tool, prepared, fingerprint } = call;
+  throw anyWalletOffer(deps.quotes, tool, prepared.price, withChoice(fingerprint, prepared.choice?.name));
 }
 
 /**
  * Returns the idempotency key of the call or of its x402 payload.
  * @throws ToolgateError INVALID_REQUEST when they differ
  */
-export function idempotencyKeyOf(
+function idempotencyKeyOf(
   { idempotencyKey }: Pick<ToolCall, "idempotencyKey">,
   proof: Proof | undefined,
 ): string | undefined {

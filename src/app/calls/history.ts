@@ -1,16 +1,13 @@
 import type { Receipt, ReceiptStatus, CallOutcome, Run, RunStatus } from "../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
 import { parseRecord, type SearchedRecord } from "../operations/request-timeline.ts";
 
-export interface PageQuery<Status> {
+export interface PageQuery<Status> extends PageRequest {
   accountId: string;
-  /** 1..100 */
-  limit: number;
-  cursor: string | undefined;
   status: Status | undefined;
   /** A page of a filtered list may have fewer items than its limit and still have a next page. */
   filter?: HistoryFilter | undefined;

@@ -16,8 +16,9 @@ const UNCREDITED: ReadonlySet<AuthorizeResult["kind"]> = new Set([
 export function measuredLedger(ledger: Ledger, metrics: Metrics, clock: Clock): Ledger {
   const credited = ({ amount, paidBy: method, blockTime }: VerifiedTransfer) => {
     metrics.count("toolgate_credited_microusd_total", Number(amount), { method });
-    const delay = Math.max(0, clock.now() - blockTime.getTime()) / 1_000;
-    metrics.observe("toolgate_credit_delay_seconds", delay, { method });
+    const delay = (clock.now() - blockTime.getTime()) / 1_000;
+    metrics.observe("toolgate_credit_delay_seconds", Math.max(0, delay), { method });
+    metrics.set("toolgate_clock_ahead_seconds", Math.min(0, delay), { of: "chain" });
   };
   return {
     async findPrior(query) {

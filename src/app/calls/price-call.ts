@@ -1,5 +1,6 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { withoutNulls } from "../../domain/calls/absent.ts";
+import type { CallRecord } from "../../domain/calls/call-context.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolCall } from "./call-tool.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -30,10 +31,12 @@ export async function priceCall(
   { catalogue, ledger }: PriceCallDeps,
   call: Pick<ToolCall, "tool" | "params">,
   caller: Caller,
+  record?: CallRecord,
 ): Promise<CallPrice> {
   const tool = catalogue.resolve(call.tool);
   requireToolAccess(tool, caller);
-  const { price } = tool.prepare(withoutNulls(call.params, tool.inputSchema));
+  const params = withoutNulls(call.params, tool.inputSchema);
+  const { price } = (await tool.prepareFor?.(params, record)) ?? tool.prepare(params);
   requirePriceWithinLimit(tool.name, caller, price);
   const counted = { keyId: caller.keyId, tool: tool.name, price };
   const [balance, refusal] = await Promise.all([

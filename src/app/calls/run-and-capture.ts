@@ -17,6 +17,8 @@ export interface ToolCallResult {
   readonly result: JsonObject;
   /** Undefined for a free call. */
   readonly receipt: Receipt | undefined;
+  /** The wallet that signed the payment of the receipt's call, base58; undefined when the balance paid. */
+  readonly payer?: string;
 }
 
 export interface RunDeps {
@@ -43,7 +45,7 @@ export async function runAndCapture(
   deps: RunDeps,
   { tool, prepared, authorization }: AuthorizedCall,
   context: CallContext,
-): Promise<{ result: JsonObject; receipt: Receipt | undefined }> {
+): Promise<ToolCallResult> {
   const { accountId, runId, payment, price } = authorization;
   const digest = claimDigest({ ...authorization, payment });
   const { caller, progress, output, attached, record } = context;

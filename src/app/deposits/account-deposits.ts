@@ -7,7 +7,7 @@ import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Quote, Quotes } from "../../domain/payments/quote.ts";
 import type { DepositTracker, TrackedDeposit } from "./deposit-tracker.ts";
 import type { Deposits, ReadSignedPayment, WalletPayments } from "./deposits.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 
 /** Limit of uncredited deposits that an account created within a day. */
 const MOST_WAITING = 100;
@@ -74,11 +74,7 @@ export class AccountDeposits {
    * Newest first, with the status of the last poll. @throws ToolgateError INVALID_REQUEST for an invalid
    * cursor
    */
-  async list(query: {
-    accountId: string;
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<TrackedDeposit>> {
+  async list(query: PageRequest & { accountId: string }): Promise<Page<TrackedDeposit>> {
     const { items, nextCursor } = await this.#deps.deposits.list(query);
     return { items: items.map((deposit) => this.#deps.tracker.lastKnown(deposit)), nextCursor };
   }

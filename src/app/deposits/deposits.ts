@@ -1,5 +1,5 @@
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Deposit, Candidate, TransactionEffect } from "../../domain/deposits/deposit.ts";
 
 /** A payment that a wallet signs and pays the network fee of. */
@@ -65,7 +65,7 @@ export interface Deposits {
   /** Returns undefined for a deposit of another account. */
   find(accountId: string, depositId: string): Promise<Deposit | undefined>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  list(query: { accountId: string; limit: number; cursor: string | undefined }): Promise<Page<Deposit>>;
+  list(query: PageRequest & { accountId: string }): Promise<Page<Deposit>>;
   /** Stores the transaction found for a deposit. */
   recordTransaction(depositId: string, txSignature: string): Promise<void>;
   /** Marks a deposit as cancelled. It is still credited if a transfer arrives. Idempotent. */

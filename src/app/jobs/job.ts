@@ -39,6 +39,7 @@ export type JobName =
   | "reconcile"
   | "finality"
   | "audit"
+  | "full_audit"
   | "partitions"
   | "figures"
   | "usage"

@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/core/clock.ts";
 import type { Quotes } from "../../domain/payments/quote.ts";
 import type { WalletAccounts } from "../accounts/accounts.ts";
-import type { Audit } from "../operations/audit.ts";
+import type { Audit, AuditFinding, FullAudit } from "../operations/audit.ts";
 import type { DepositAccounts } from "../deposits/deposits.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import { type Events, OPERATORS } from "../webhooks/webhook-endpoints.ts";
@@ -24,6 +24,7 @@ export interface TreasuryJobsOptions {
   readonly deposits: DepositAccounts;
   readonly wallets: Pick<WalletAccounts, "open">;
   readonly audit: Audit;
+  readonly fullAudit: FullAudit;
   readonly events: Pick<Events, "addDaily">;
   readonly memoPrefix: string;
   readonly cell?: number;
@@ -40,7 +41,7 @@ export interface TreasuryJobsOptions {
 
 /** Treasury jobs with their schedules. */
 export function treasuryJobs(options: TreasuryJobsOptions): { jobs: Job[]; everywhere: Job[] } {
-  const audit = options.auditIntervalSeconds > 0 ? [auditWork(options)] : [];
+  const audit = options.auditIntervalSeconds > 0 ? auditWorks(options) : [];
   return {
     jobs: [
       ...historyWorks({ ...options, settled: newSettledTransactions() }),
@@ -95,16 +96,29 @@ function finalityWork(deps: TreasuryJobsOptions): Job {
   return { name: "finality", ...pace, limitMs: 5 * MINUTE_MS, run: (signal) => finality.run(signal) };
 }
 
-function auditWork(deps: TreasuryJobsOptions): Job {
+/** The pause between slices leaves the database to the calls. */
+const SLICE_MS = 30_000;
+
+function auditWorks(deps: TreasuryJobsOptions): Job[] {
   const everyMs = deps.auditIntervalSeconds * 1_000;
-  return {
-    name: "audit",
-    // Soon after becoming leader, so that short-lived instances audit too.
-    afterMs: Math.min(MINUTE_MS, everyMs),
-    everyMs,
-    limitMs: 24 * HOUR_MS,
-    run: (signal) => runAudit(deps, signal),
-  };
+  const sliceMs = Math.min(SLICE_MS, everyMs);
+  return [
+    {
+      name: "audit",
+      // Soon after becoming leader, so that short-lived instances audit too.
+      afterMs: Math.min(MINUTE_MS, everyMs),
+      everyMs,
+      limitMs: 24 * HOUR_MS,
+      run: (signal) => runAudit(deps, signal),
+    },
+    {
+      name: "full_audit",
+      afterMs: sliceMs,
+      everyMs: sliceMs,
+      limitMs: 24 * HOUR_MS,
+      run: (signal) => runFullAudit(deps, signal),
+    },
+  ];
 }
 
 function figuresWork(deps: TreasuryJobsOptions): Job {
@@ -126,31 +140,52 @@ function every(watchIntervalMs: number, intervals: number, mostMs: number): Pick
 
 interface AuditDeps {
   readonly audit: Audit;
+  readonly fullAudit: FullAudit;
   readonly clock: Clock;
   readonly events: Pick<Events, "addDaily">;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** Audits the ledger once and reports every violated invariant, to operators' webhooks once a day. */
-export async function runAudit(
-  { audit, clock, events, metrics, log }: AuditDeps,
-  signal: AbortSignal,
-): Promise<void> {
+/**
+ * Audits what changed once, and reports every violated invariant, to operators' webhooks once a day. What the
+ * audit of all history found stays in the metric until it is found no more.
+ */
+export async function runAudit(deps: AuditDeps, signal: AbortSignal): Promise<void> {
+  const { audit, fullAudit, clock, metrics } = deps;
   const findings = await audit(signal);
+  const last = await fullAudit.last();
   signal.throwIfAborted();
-  for (const { name, description, violations } of findings) {
-    metrics.set("toolgate_audit_violations", Number(violations), { invariant: name });
-    if (violations > 0n) {
-      log.error(
-        { invariant: name, violations: Number(violations) },
-        `the audit found a violation: ${description}`,
-      );
-    }
-  }
+  const found = new Map(Object.entries(last?.violations ?? {}));
+  for (const { name, violations } of findings)
+    found.set(name, Math.max(Number(violations), found.get(name) ?? 0));
+  for (const [invariant, violations] of found)
+    metrics.set("toolgate_audit_violations", violations, { invariant });
   metrics.set("toolgate_audit_timestamp_seconds", Math.floor(clock.now() / 1_000));
-  for (const { name, description, violations } of findings) {
-    if (violations === 0n) continue;
+  await reportViolations(deps, findings);
+}
+
+/** Runs the next slice of the audit of all history. */
+export async function runFullAudit(deps: AuditDeps, signal: AbortSignal): Promise<void> {
+  const { fullAudit, metrics } = deps;
+  const finding = await fullAudit.next(signal);
+  const last = await fullAudit.last();
+  signal.throwIfAborted();
+  if (last) metrics.set("toolgate_full_audit_timestamp_seconds", Math.floor(last.at.getTime() / 1_000));
+  if (finding) await reportViolations(deps, [finding]);
+}
+
+async function reportViolations(
+  { events, log }: Pick<AuditDeps, "events" | "log">,
+  findings: readonly AuditFinding[],
+): Promise<void> {
+  const violated = findings.filter(({ violations }) => violations > 0n);
+  for (const { name, description, violations } of violated)
+    log.error(
+      { invariant: name, violations: Number(violations) },
+      `the audit found a violation: ${description}`,
+    );
+  for (const { name, description, violations } of violated) {
     const data = { invariant: name, description, violations: Number(violations) };
     await events.addDaily(OPERATORS, "audit.violation", data, name);
   }

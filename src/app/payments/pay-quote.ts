@@ -13,7 +13,8 @@ export interface PayDeps {
   readonly clock: Clock;
 }
 
-export interface Buyer {
+export interface AccountHolder {
+  /** For whom quotes are issued: an account, or any wallet. */
   readonly quotedTo: string;
   /** Returns the account holder; creates the account of a wallet that has settled its first payment. */
   open(): Promise<Caller>;
@@ -24,7 +25,7 @@ export interface QuotePayment {
   /** Undefined: it could not be opened. */
   readonly quote: Quote | undefined;
   readonly fingerprint: Buffer;
-  readonly buyer: Buyer;
+  readonly buyer: AccountHolder;
   /** Arrival of the call, ms. */
   readonly receivedAt: number;
 }

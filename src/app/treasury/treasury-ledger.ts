@@ -1,7 +1,7 @@
 import { type MicroUsd, formatUsdc } from "../../domain/core/money.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 
 export interface WatchState {
@@ -108,11 +108,7 @@ export interface SuspendedTransfer {
 /** Transfers without an account. */
 export interface Suspense {
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  list(query: {
-    limit: number;
-    cursor: string | undefined;
-    status: SuspenseStatus | undefined;
-  }): Promise<Page<SuspendedTransfer>>;
+  list(query: PageRequest & { status: SuspenseStatus | undefined }): Promise<Page<SuspendedTransfer>>;
   /**
    * Assigns a transfer to a recipient. Idempotent for one recipient.
    * @throws ToolgateError NOT_FOUND for an unknown transfer or account; INVALID_REQUEST when assigned to

@@ -1,4 +1,4 @@
-import type { Page } from "../../domain/core/page.ts";
+import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { EventType } from "../../domain/webhooks/webhook.ts";
 
 /** Whose events: an account, `acct_…`, or the deployment's for all operators. */
@@ -81,12 +81,9 @@ export interface WebhookEndpoints {
   /** Delivers again what the endpoint wants. @returns the number of events; undefined without an endpoint */
   replay(owner: WebhookOwner, endpointId: string, selection: ReplaySelection): Promise<number | undefined>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  attempts(query: {
-    owner: WebhookOwner;
-    endpointId: string;
-    limit: number;
-    cursor: string | undefined;
-  }): Promise<Page<WebhookAttempt> | undefined>;
+  attempts(
+    query: PageRequest & { owner: WebhookOwner; endpointId: string },
+  ): Promise<Page<WebhookAttempt> | undefined>;
 }
 
 /** Adds events whose cause is no change of the database. */

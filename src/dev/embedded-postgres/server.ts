@@ -29,7 +29,9 @@ export class StartFailure extends Error {
 }
 
 /** How long a server may take until it answers, in ms; recovery after a crash is part of it. */
-const startLimit = 60_000;
+const startLimit = 180_000;
+/** How long a connection may take, in ms: a server that starts refuses at once; a busy one is slow. */
+const connectLimit = 30_000;
 
 /** Fixed settings: the server is local and has one socket. */
 const fixedSettings = (port: number) => ({
@@ -163,7 +165,7 @@ async function createDatabase(url: string): Promise<"ready" | Error> {
 }
 
 async function withClient<T>(connectionString: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: 2_000 });
+  const client = new pg.Client({ connectionString, ssl: false, connectionTimeoutMillis: connectLimit });
   client.on("error", () => undefined); // a server that dies under the connection also rejects the query
   try {
     await client.connect();

@@ -1,7 +1,10 @@
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
+import process from "node:process";
 import { z } from "zod";
+import { VERSION } from "../../version.ts";
 import { buildConsoleIfOlder } from "../console-build/index.ts";
+import { publishedAt, withImage, withLinks } from "./published.ts";
 import { DIST, ROOT, run } from "./tools.ts";
 
 const BUILT = path.join(DIST, "gateway");
@@ -13,6 +16,11 @@ const FOLDERS = ["src", "gen"];
 const LEFT_OUT =
   /^src\/(?:client|console|bootstrap\.mjs|main\.ts|dev\/(?:release|console-build|watch))(?:\/|$)/;
 const ENTRY = "src/main.mjs";
+/** For operators: an image, compose, systemd, Kubernetes, monitoring; not what a machine keeps beside it. */
+const DEPLOY = /^deploy(?:\/(?!secrets(?:\/|$)|\.env$)|$)/;
+/** Files of it that name this version, and how. */
+const ALERTS = "deploy/prometheus/toolgate.rules.yml";
+const KUBERNETES = "deploy/kubernetes/gateway/base/kustomization.yaml";
 
 const manifest = z.object({
   name: z.string(),
@@ -31,11 +39,28 @@ export async function buildGatewayPackage(log: (line: string) => void): Promise<
   if (!console) throw new Error("the console could not be built");
   for (const folder of FOLDERS) await copyOthers(folder);
   await copy("dist/console");
-  for (const file of ["LICENSE", "CHANGELOG.md"]) await copy(file);
-  await cp(path.join(SOURCE, "gateway-readme.md"), path.join(BUILT, "README.md"));
+  for (const file of ["LICENSE", "NOTICE", "CHANGELOG.md", "proto"]) await copy(file);
+  await copyDeploy();
   await nameCompiledFiles();
   await writeFile(path.join(BUILT, "package.json"), await manifestText());
   return BUILT;
+}
+
+/** Copies the deploy files and the README, with addresses of this version. */
+async function copyDeploy(): Promise<void> {
+  const filter = (from: string) => DEPLOY.test(path.relative(ROOT, from).replaceAll("\\", "/"));
+  await cp(path.join(ROOT, "deploy"), path.join(BUILT, "deploy"), { recursive: true, filter });
+  const root: unknown = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
+  const linked = (text: string) => withLinks(text, publishedAt(root), VERSION);
+  const readme = await readFile(path.join(SOURCE, "gateway-readme.md"), "utf8");
+  await writeFile(path.join(BUILT, "README.md"), linked(readme));
+  await rewrite(ALERTS, (text) => linked(text.replaceAll(" docs/runbooks/", " <repository>/docs/runbooks/")));
+  await rewrite(KUBERNETES, (text) => withImage(text, process.env["IMAGE"]));
+}
+
+async function rewrite(file: string, change: (text: string) => string): Promise<void> {
+  const place = path.join(BUILT, file);
+  await writeFile(place, change(await readFile(place, "utf8")));
 }
 
 async function copyOthers(folder: string): Promise<void> {
@@ -67,8 +92,9 @@ async function nameCompiledFiles(): Promise<void> {
 
 /** The checkout's manifest without what only the checkout has. */
 async function manifestText(): Promise<string> {
+  const root: unknown = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
   const { name, version, description, license, dependencies, optionalDependencies, overrides } =
-    manifest.parse(JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8")));
+    manifest.parse(root);
   const optional = Object.entries(optionalDependencies).filter(([one]) => !one.startsWith("node-"));
   const replaced = Object.entries(overrides).filter(
     ([, by]) => typeof by === "string" && by.startsWith("npm:"),
@@ -78,6 +104,7 @@ async function manifestText(): Promise<string> {
     version,
     description,
     license,
+    ...publishedAt(root),
     keywords: ["mcp", "x402", "solana", "usdc", "payments", "agents", "gateway"],
     type: "module",
     bin: { toolgate: ENTRY },

@@ -4,6 +4,7 @@ import path from "node:path";
 import process from "node:process";
 import { VERSION } from "../../version.ts";
 import { buildGatewayPackage } from "./gateway-package.ts";
+import { publishedAt } from "./published.ts";
 import { DIST, pack, run, ROOT } from "./tools.ts";
 import { z } from "zod";
 
@@ -28,8 +29,9 @@ async function buildClientPackage(): Promise<string> {
   await Promise.all(Object.entries(FORMATS).map(([format, options]) => compile(format, options)));
   await writeJson("cjs/package.json", { type: "commonjs" });
   await writeJson("package.json", await manifest());
-  await copyFile(path.join(SOURCE, "README.md"), path.join(BUILT, "README.md"));
-  await copyFile(path.join(ROOT, "LICENSE"), path.join(BUILT, "LICENSE"));
+  for (const file of ["README.md", "CHANGELOG.md"])
+    await copyFile(path.join(SOURCE, file), path.join(BUILT, file));
+  for (const file of ["LICENSE", "NOTICE"]) await copyFile(path.join(ROOT, file), path.join(BUILT, file));
   return BUILT;
 }
 
@@ -50,6 +52,7 @@ async function manifest(): Promise<object> {
   const source = z
     .looseObject({})
     .parse(JSON.parse(await readFile(path.join(SOURCE, "package.json"), "utf8")));
+  const root: unknown = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
   const entry = (file: string) => ({
     import: filesOf("esm", file),
     require: filesOf("cjs", file),
@@ -57,6 +60,7 @@ async function manifest(): Promise<object> {
   return {
     ...source,
     version: VERSION,
+    ...publishedAt(root, "src/client"),
     keywords: ["solana", "usdc", "x402", "mcp", "payments", "agents"],
     exports: { ".": entry("index"), "./node": entry("node/index"), "./package.json": "./package.json" },
   };
@@ -107,7 +111,7 @@ async function release(): Promise<void> {
   const sbom = path.join(DIST, `toolgate-${VERSION}.cdx.json`);
   await rm(DIST, { recursive: true, force: true });
   const packages = [await built("client"), await built("gateway")];
-  await run("tar", "-czf", deploy, "deploy", "LICENSE");
+  await run("tar", "-czf", deploy, "-C", path.join(DIST, "gateway"), "deploy", "LICENSE", "NOTICE");
   await writeSbom(sbom);
   for (const file of [...packages, deploy, sbom]) {
     const bytes = await readFile(file);

@@ -1,8 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import type { MountedHandler } from "../../transport/http/dispatch.ts";
 
 /** Serves the console from Vite's server, on the gateway's origin. */
-export class ConsoleProxy implements Pick<MountedHandler, "handle"> {
+export class ConsoleProxy {
   readonly #vite: URL;
 
   constructor(viteUrl: string) {

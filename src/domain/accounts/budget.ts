@@ -20,15 +20,31 @@ export const DEFAULT_WARN_PERCENT = 80;
 /** All limits of an API key besides its scopes. */
 export interface KeyLimits extends AccessLimits, BudgetLimits {}
 
-export const NO_LIMITS: KeyLimits = {
-  expiresAt: undefined,
-  perCall: undefined,
-  tools: undefined,
+export const NO_BUDGET: BudgetLimits = {
   perDay: undefined,
   perMonth: undefined,
   inAll: undefined,
   warnPercent: DEFAULT_WARN_PERCENT,
 };
+
+export const NO_LIMITS: KeyLimits = {
+  ...NO_BUDGET,
+  expiresAt: undefined,
+  perCall: undefined,
+  tools: undefined,
+};
+
+/** Whether both limit the same; a member that is left out limits nothing. */
+export function isSameLimits(one: Partial<KeyLimits> | undefined, two: Partial<KeyLimits>): boolean {
+  return textOf(one) === textOf(two);
+}
+
+function textOf(limits: Partial<KeyLimits> | undefined): string {
+  const { tools, ...others } = { ...NO_LIMITS, ...limits };
+  return `${Object.values(others)
+    .map((limit) => limit?.valueOf())
+    .join()} ${tools ? [...tools].sort().join() : "all"}`;
+}
 
 /** Whether the ledger has to count the calls. */
 export function isBudget({ perDay, perMonth, inAll }: BudgetLimits): boolean {

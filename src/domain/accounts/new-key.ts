@@ -1,6 +1,5 @@
-import { type BudgetLimits, DEFAULT_WARN_PERCENT, isBudget, type KeyLimits, NO_LIMITS } from "./budget.ts";
+import { isSameLimits, type KeyLimits, NO_LIMITS } from "./budget.ts";
 import { invalidField, ToolgateError } from "../core/errors.ts";
-import type { MicroUsd } from "../core/money.ts";
 import { DEFAULT_SCOPES, isScope, SCOPES, type Scope } from "./scope.ts";
 
 export interface NewKey {
@@ -21,12 +20,10 @@ export interface RequestedKey {
   readonly groupId?: string | undefined;
 }
 
-/** Amounts in micro-USD. */
-export interface RequestedLimits extends Partial<BudgetLimits> {
-  readonly expiresAt?: Date | undefined;
-  readonly perCall?: MicroUsd | undefined;
+/** Members that are left out are unlimited in a new key and stay as they are in a change. */
+export interface RequestedLimits extends Partial<Omit<KeyLimits, "tools">> {
   /** Empty: all tools. */
-  readonly tools: readonly string[];
+  readonly tools?: readonly string[];
 }
 
 export interface KeyRules {
@@ -44,7 +41,7 @@ export function validateNewKey({ name, scopes, limits, groupId }: RequestedKey, 
   return {
     name: nameOf(name),
     scopes: scopesOf(scopes),
-    limits: limits && limitsOf(limits, rules),
+    limits: limits && { ...NO_LIMITS, ...limitsOf(limits, rules) },
     groupId: groupId === "" ? undefined : groupId,
   };
 }
@@ -53,6 +50,7 @@ export function validateNewKey({ name, scopes, limits, groupId }: RequestedKey, 
 interface RequestedChange {
   readonly name: string | undefined;
   readonly limits: RequestedLimits | undefined;
+  readonly expected?: RequestedLimits | undefined;
   /** Empty: no group. */
   readonly groupId: string | undefined;
 }
@@ -60,7 +58,10 @@ interface RequestedChange {
 /** A change of a key; undefined members stay as they are. */
 export interface KeyChange {
   readonly name: string | undefined;
-  readonly limits: KeyLimits | undefined;
+  /** Limits that are left out stay as they are. */
+  readonly limits: Partial<KeyLimits> | undefined;
+  /** The limits that the change was made for; undefined: any. */
+  readonly expected?: Partial<KeyLimits> | undefined;
   /** Undefined member: no group. */
   readonly group: { readonly groupId: string | undefined } | undefined;
 }
@@ -69,12 +70,16 @@ export interface KeyChange {
  * Validates a requested change of a key.
  * @throws ToolgateError INVALID_REQUEST naming the field by its path
  */
-export function validateKeyChange({ name, limits, groupId }: RequestedChange, rules: KeyRules): KeyChange {
+export function validateKeyChange(
+  { name, limits, expected, groupId }: RequestedChange,
+  rules: KeyRules,
+): KeyChange {
   if (name === undefined && limits === undefined && groupId === undefined)
     throw nothingToChange("name, limits or group_id");
   return {
     name: name === undefined ? undefined : nameOf(name),
-    limits: limits && (limitsOf(limits, rules) ?? NO_LIMITS),
+    limits: limits && limitsOf(limits, rules),
+    expected: expected && withToolSet(expected),
     group: groupId === undefined ? undefined : { groupId: groupId === "" ? undefined : groupId },
   };
 }
@@ -82,6 +87,15 @@ export function validateKeyChange({ name, limits, groupId }: RequestedChange, ru
 /** INVALID_REQUEST for a change without members. */
 export function nothingToChange(members: string): ToolgateError {
   return new ToolgateError("INVALID_REQUEST", `nothing to change; set ${members}`);
+}
+
+/** @throws ToolgateError INVALID_REQUEST unless the limits are those that the change was made for */
+export function requireExpected(
+  limits: Partial<KeyLimits> | undefined,
+  expected: Partial<KeyLimits> | undefined,
+): void {
+  if (expected && !isSameLimits(limits, expected))
+    throw invalidField("expected_limits", "the limits were changed meanwhile; read them again and repeat");
 }
 
 /** Validates the displayed name of a key or group. @throws ToolgateError INVALID_REQUEST */
@@ -100,11 +114,8 @@ function scopesOf(names: readonly string[]): readonly Scope[] {
   });
 }
 
-/** Undefined when nothing is limited. */
-function limitsOf(
-  { expiresAt, perCall, perDay, perMonth, inAll, warnPercent, tools }: RequestedLimits,
-  rules: KeyRules,
-): KeyLimits | undefined {
+function limitsOf(limits: RequestedLimits, rules: KeyRules): Partial<KeyLimits> {
+  const { expiresAt, tools = [] } = limits;
   if (expiresAt && !(expiresAt.getTime() > rules.now))
     throw invalidField(
       "limits.expires_at",
@@ -114,8 +125,9 @@ function limitsOf(
     if (!rules.tools.includes(tool))
       throw invalidField(`limits.tools[${index}]`, `must be one of ${rules.tools.join(", ")}`);
   }
-  const budget = { perDay, perMonth, inAll, warnPercent: warnPercent ?? DEFAULT_WARN_PERCENT };
-  if (expiresAt === undefined && perCall === undefined && tools.length === 0 && !isBudget(budget))
-    return undefined;
-  return { expiresAt, perCall, ...budget, tools: tools.length === 0 ? undefined : new Set(tools) };
+  return withToolSet(limits);
+}
+
+function withToolSet({ tools, ...limits }: RequestedLimits): Partial<KeyLimits> {
+  return { ...limits, ...(tools && { tools: tools.length === 0 ? undefined : new Set(tools) }) };
 }

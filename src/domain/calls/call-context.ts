@@ -4,7 +4,7 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Span } from "../core/span.ts";
 import type { MicroUsd } from "../core/money.ts";
 import type { AttachedTexts } from "../tools/chat.ts";
-import type { ProgressListener, ResultSink } from "../tools/tool.ts";
+import type { CheckedFor, ProgressListener, ResultSink } from "../tools/tool.ts";
 import { ToolgateError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 
@@ -15,7 +15,7 @@ export interface StartPayment {
 }
 
 /** What a use case notes about the request of a call, for metrics, logs and traces. */
-export interface CallRecord {
+export interface CallRecord extends CheckedFor {
   caller: Caller | undefined;
   /** A name of the catalogue. */
   tool: string | undefined;
@@ -31,9 +31,9 @@ export interface CallRecord {
   paymentMs: number;
 }
 
-/** The context of a request that a transport passes to a use case. */
-export interface CallContext {
-  readonly caller: Caller;
+/** The context of a call that a transport passes to a use case. */
+export interface CallContext<Who = Caller> {
+  readonly caller: Who;
   /** `req_…`, or as a trusted proxy named it. */
   readonly requestId: string;
   /** Aborts when the caller disconnects or its deadline passes. */

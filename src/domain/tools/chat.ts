@@ -116,6 +116,8 @@ export interface Delivered {
   readonly characters: number;
   /** Chunks of a stream, those that no token can fill several times; undefined: it was no stream. */
   readonly chunks: number | undefined;
+  /** Whether the answer broke off, or its caller left, before the server ended it. */
+  readonly isCut?: boolean;
 }
 
 /** A choice of a completion (OpenAI API, "The chat completion object"). */

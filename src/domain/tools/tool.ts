@@ -46,8 +46,18 @@ export interface Tool {
    * @throws ToolgateError INVALID_REQUEST naming the field by its path, e.g. `params.message`
    */
   prepare(params: JsonObject): PreparedCall;
+  /** As `prepare`, with checks that take long in another thread. Undefined: none does. */
+  prepareFor?(params: JsonObject, by: CheckedFor | undefined): PreparedCall | Promise<PreparedCall>;
   /** Undefined: the OpenAI API has no such call. */
   readonly openai?: OpenAiForm;
+}
+
+/** The request whose parameters are checked, and what that takes. */
+export interface CheckedFor {
+  /** The account or the address. */
+  readonly payer: string | undefined;
+  /** CPU time of other threads, ms. */
+  threadMs: number;
 }
 
 export interface OpenAiForm {

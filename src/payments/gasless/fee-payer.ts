@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { createPrivateKey, createPublicKey, sign, type KeyObject } from "node:crypto";
+import { parsedJson } from "../../domain/core/json.ts";
 import { SPKI } from "../../domain/core/ed25519.ts";
 
 const keyFile = z.array(z.int().min(0).max(255)).length(64);
@@ -11,7 +12,7 @@ const keyFile = z.array(z.int().min(0).max(255)).length(64);
  * @throws TypeError without any content of the file
  */
 export function readFeePayer(text: string): SigningKey {
-  const bytes = keyFile.safeParse(parse(text));
+  const bytes = keyFile.safeParse(parsedJson(text));
   if (!bytes.success)
     throw new TypeError("FEE_PAYER_KEYPAIR: the file must hold a JSON array of 64 numbers from 0 to 255");
   const secret = Buffer.from(bytes.data);
@@ -22,14 +23,6 @@ export function readFeePayer(text: string): SigningKey {
     );
   }
   return key;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** DER prefix of a private key (RFC 8410). */

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { parsedJson } from "../../domain/core/json.ts";
 
 /** The fields used of a `Status` (Kubernetes API conventions, "Response Status Kind"). */
 const statusSchema = z.object({
   message: z.string().optional(),
   reason: z.string().optional(),
-  code: z.int().optional(),
   details: z.object({ retryAfterSeconds: z.number().optional() }).optional(),
 });
 
@@ -40,7 +40,7 @@ export class ApiFailure extends Error {
 }
 
 export function failureOf(status: number, body: string, retryAfter: string | undefined): ApiFailure {
-  const reported = statusSchema.safeParse(jsonOf(body)).data;
+  const reported = statusSchema.safeParse(parsedJson(body)).data;
   const seconds = /^\d{1,6}$/.test(retryAfter ?? "")
     ? Number(retryAfter)
     : reported?.details?.retryAfterSeconds;
@@ -50,21 +50,4 @@ export function failureOf(status: number, body: string, retryAfter: string | und
     reason: reported?.reason ?? "",
     retryAfterSeconds: seconds,
   });
-}
-
-/** Converts an ERROR event of a watch; 410 means that the resource version has expired. */
-export function failureOfEvent(object: unknown): ApiFailure {
-  const reported = statusSchema.safeParse(object).data;
-  return new ApiFailure(`a watch ended: ${reported?.message ?? "no message"}`, {
-    status: reported?.code ?? 500,
-    reason: reported?.reason ?? "",
-  });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,37 +1,17 @@
-import http from "node:http";
-import https, { type RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { requirePackages } from "../../optional-packages.ts";
+import { Cluster } from "./cluster.ts";
 import type { KubernetesSection } from "./config.ts";
 
-export interface ClusterAccess {
-  readonly server: URL;
-  /** TLS and authentication options of one request. Renews tokens. */
-  requestOptions(): Promise<RequestOptions>;
-  close(): void;
-}
-
 /** Loads the configured kubeconfig or the pod's service account only. @throws Error naming the setting */
-export async function openClusterAccess({ kubeconfig, context }: KubernetesSection): Promise<ClusterAccess> {
+export async function openCluster({ kubeconfig, context }: KubernetesSection): Promise<Cluster> {
   requirePackages("sandbox.kubernetes", ["@kubernetes/client-node"]);
   const library = await import("@kubernetes/client-node");
   const config = new library.KubeConfig();
   if (kubeconfig === undefined) config.loadFromCluster();
   else loadFile(config, kubeconfig);
   if (context !== undefined) config.setCurrentContext(context);
-  const server = checkedServer(config, kubeconfig);
-  // The library opens a connection per request. A keep-alive agent cannot be used with its proxy support.
-  const agent = new (server.protocol === "https:" ? https : http).Agent({ keepAlive: true });
-  const direct = config.getCurrentCluster()?.proxyUrl === undefined;
-  return {
-    server,
-    requestOptions: async () => {
-      const options: RequestOptions = {};
-      await config.applyToHTTPSOptions(options);
-      return direct ? { ...options, agent } : options;
-    },
-    close: () => agent.destroy(),
-  };
+  return new Cluster(library, config, checkedServer(config, kubeconfig));
 }
 
 function loadFile(config: KubeConfig, path: string): void {

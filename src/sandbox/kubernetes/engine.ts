@@ -1,3 +1,4 @@
+import type { V1Job } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import {
   type AccountJob,
@@ -6,8 +7,8 @@ import {
   type SandboxEngine,
   type SandboxExecution,
 } from "../../domain/tools/sandbox.ts";
-import { ClusterApi } from "./cluster-api.ts";
-import { type ClusterAccess, openClusterAccess } from "./cluster-access.ts";
+import type { Cluster } from "./cluster.ts";
+import { openCluster } from "./cluster-access.ts";
 import type { KubernetesSection } from "./config.ts";
 import type { Log } from "../../domain/core/log.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
@@ -16,7 +17,6 @@ import { JobExistsError, ExecutionsApi } from "./executions-api.ts";
 import { abortedError, closedError, fullError, toToolgateError } from "./failures.ts";
 import { checkCluster } from "./health.ts";
 import { nameOf } from "./manifest.ts";
-import { hasJobEnded } from "./objects.ts";
 import { PodWatch } from "./pod-watch.ts";
 
 interface Entry {
@@ -26,13 +26,13 @@ interface Entry {
 
 /** Opens the engine without contacting the cluster. @throws Error if the credentials cannot be read */
 export async function openKubernetesEngine(section: KubernetesSection, log: Log): Promise<SandboxEngine> {
-  return new KubernetesEngine(section, await openClusterAccess(section), log);
+  return new KubernetesEngine(section, await openCluster(section), log);
 }
 
 /** Runs each execution as a Job. Instances may share the namespace. */
 class KubernetesEngine implements SandboxEngine {
   readonly name = "kubernetes";
-  readonly #cluster: ClusterApi;
+  readonly #cluster: Cluster;
   readonly #slots: Slots;
   readonly #parts: ExecutionParts;
   readonly #entries = new Map<string, Entry>();
@@ -40,11 +40,11 @@ class KubernetesEngine implements SandboxEngine {
   #capabilities: SandboxCapabilities | undefined;
   #closed = false;
 
-  constructor(section: KubernetesSection, access: ClusterAccess, log: Log) {
+  constructor(section: KubernetesSection, cluster: Cluster, log: Log) {
     const instance = randomBytes(8).toString("hex");
-    this.#cluster = new ClusterApi(access);
+    this.#cluster = cluster;
     this.#slots = new Slots(section.concurrency, section.queue);
-    const api = new ExecutionsApi(this.#cluster, section.namespace);
+    const api = new ExecutionsApi(cluster, section.namespace);
     this.#parts = { api, watch: new PodWatch(api, instance, log), section, instance, log };
   }
 
@@ -116,18 +116,18 @@ class KubernetesEngine implements SandboxEngine {
     const { api } = this.#parts;
     const job = await api.findJob(nameOf(runId));
     if (job === undefined || hasJobEnded(job)) return false;
-    return (await api.deleteJob(job.metadata.name, job.metadata.uid)) !== "absent";
+    return (await api.deleteJob(nameOf(runId), job.metadata?.uid ?? "")) !== "absent";
   }
 
   async reap(olderThan: Date): Promise<number> {
     const { api } = this.#parts;
     const underWay = new Set([...this.#entries.keys()].map(nameOf));
     let reaped = 0;
-    for (const { metadata } of await api.listJobs()) {
-      const created =
-        metadata.creationTimestamp === undefined ? Number.NaN : Date.parse(metadata.creationTimestamp);
-      if (!(created < olderThan.getTime()) || underWay.has(metadata.name)) continue;
-      if ((await api.deleteJob(metadata.name, metadata.uid)) === "deleted") reaped += 1;
+    for (const {
+      metadata: { name = "", uid = "", creationTimestamp = olderThan } = {},
+    } of await api.listJobs()) {
+      if (!(creationTimestamp < olderThan) || underWay.has(name)) continue;
+      if ((await api.deleteJob(name, uid)) === "deleted") reaped += 1;
     }
     return reaped;
   }
@@ -142,4 +142,12 @@ class KubernetesEngine implements SandboxEngine {
     await this.#parts.watch.close();
     this.#cluster.close();
   }
+}
+
+/** Job v1, "Terminal Job conditions". */
+function hasJobEnded({ status }: V1Job): boolean {
+  return (status?.conditions ?? []).some(
+    (condition) =>
+      (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
+  );
 }

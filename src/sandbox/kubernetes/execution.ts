@@ -1,3 +1,4 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolgateError } from "../../domain/core/errors.ts";
@@ -9,7 +10,6 @@ import type { ExecutionsApi } from "./executions-api.ts";
 import { toToolgateError } from "./failures.ts";
 import { readLog, type LogFinding } from "./log-reader.ts";
 import { jobManifest, nameOf, resultWithinMs, secretData, secretManifest } from "./manifest.ts";
-import type { Pod } from "./objects.ts";
 import { emptyOutcome, stoppedOutcome } from "./outcomes.ts";
 import { startFailure, hasStarted, hasEnded, pendingReason } from "./pod-state.ts";
 import type { PodWatch } from "./pod-watch.ts";
@@ -48,7 +48,7 @@ export class Execution {
   readonly #stopReading = new AbortController();
   #changed = Promise.withResolvers<void>();
   #timeout: NodeJS.Timeout | undefined;
-  #pod: Pod | undefined;
+  #pod: V1Pod | undefined;
   #podGone = false;
   #startedAt: number | undefined;
   #timedOut = false;
@@ -121,7 +121,7 @@ export class Execution {
         this.#jobUid.resolve(undefined);
         throw error;
       });
-    const { uid } = job.metadata;
+    const uid = job.metadata?.uid ?? "";
     this.#jobUid.resolve(uid);
     if (this.#finished || this.#cancelled) return;
     await api.createSecret(
@@ -135,7 +135,7 @@ export class Execution {
       const pod = this.#pod;
       const trouble = pod === undefined ? undefined : startFailure(pod);
       if (trouble !== undefined) throw new Error(trouble);
-      if (pod !== undefined && hasStarted(pod)) return pod.metadata.name;
+      if (pod !== undefined && hasStarted(pod)) return pod.metadata?.name;
       if (this.#timedOut) throw new Error(`it did not start in time: ${pendingReason(pod)}`);
       const again = setTimeout(() => this.#wake(), POLL_MS);
       await this.#changed.promise.finally(() => clearTimeout(again));
@@ -205,10 +205,10 @@ export class Execution {
   /** Finds this execution's Job, not another with the same name. */
   async #findJob() {
     const job = await this.#parts.api.findJob(this.#name);
-    return job?.metadata.uid === (await this.#jobUid.promise) ? job : undefined;
+    return job?.metadata?.uid === (await this.#jobUid.promise) ? job : undefined;
   }
 
-  #observe(pod: Pod | undefined): void {
+  #observe(pod: V1Pod | undefined): void {
     if (pod === undefined) this.#podGone = true;
     else this.#pod = pod;
     this.#wake();

@@ -1,8 +1,7 @@
-import type { V1Job, V1Secret } from "@kubernetes/client-node";
+import type { ConfigurationOptions, Informer, V1Job, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { ApiFailure } from "./api-failure.ts";
-import type { ClusterApi } from "./cluster-api.ts";
+import type { Cluster } from "./cluster.ts";
 import { ATTEMPT_ANNOTATION, CONTAINER, MANAGED_LABELS } from "./manifest.ts";
-import { type Job, jobListSchema, jobSchema, type Pod, podListSchema, podSchema } from "./objects.ts";
 
 const MANAGED = Object.entries(MANAGED_LABELS)
   .map((pair) => pair.join("="))
@@ -20,60 +19,53 @@ export class JobExistsError extends Error {
 
 /** Requests for Jobs, Secrets, pods and logs in one namespace. */
 export class ExecutionsApi {
-  readonly #api: ClusterApi;
-  readonly #jobs: string;
-  readonly #core: string;
+  readonly #cluster: Cluster;
+  readonly #namespace: string;
 
-  constructor(api: ClusterApi, namespace: string) {
-    this.#api = api;
-    this.#jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`;
-    this.#core = `/api/v1/namespaces/${namespace}`;
+  constructor(cluster: Cluster, namespace: string) {
+    this.#cluster = cluster;
+    this.#namespace = namespace;
   }
 
   /** Creates a Job, or recognises its own by the attempt annotation. @throws JobExistsError, ApiFailure */
-  async createJob(manifest: V1Job): Promise<Job> {
-    const name = manifest.metadata?.name ?? "";
+  async createJob(body: V1Job): Promise<V1Job> {
+    const { batch } = this.#cluster;
+    const name = body.metadata?.name ?? "";
+    const request = { namespace: this.#namespace, body, fieldValidation: "Strict" };
     try {
-      return jobSchema.parse(await this.#create(this.#jobs, manifest));
+      return await this.#cluster.call((options) => batch.createNamespacedJob(request, options));
     } catch (error) {
       if (!alreadyExists(error)) throw error;
       const there = await this.findJob(name);
-      const attempt = manifest.metadata?.annotations?.[ATTEMPT_ANNOTATION];
-      if (there !== undefined && there.metadata.annotations[ATTEMPT_ANNOTATION] === attempt) return there;
+      const attempt = body.metadata?.annotations?.[ATTEMPT_ANNOTATION];
+      if (there !== undefined && there.metadata?.annotations?.[ATTEMPT_ANNOTATION] === attempt) return there;
       throw new JobExistsError(`the Job ${name} is there already`);
     }
   }
 
   /** Creates the Secret of a Job. An existing one comes from an earlier attempt. */
-  async createSecret(manifest: V1Secret): Promise<void> {
+  async createSecret(body: V1Secret): Promise<void> {
+    const { core } = this.#cluster;
+    const request = { namespace: this.#namespace, body, fieldValidation: "Strict" };
     try {
-      await this.#create(`${this.#core}/secrets`, manifest);
+      await this.#cluster.call((options) => core.createNamespacedSecret(request, options));
     } catch (error) {
       if (!alreadyExists(error)) throw error;
     }
   }
 
   /** Returns undefined if it does not exist. */
-  async findJob(name: string): Promise<Job | undefined> {
-    try {
-      const body = await this.#api.json({ method: "GET", path: `${this.#jobs}/${name}` });
-      return jobSchema.parse(body);
-    } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    }
+  async findJob(name: string): Promise<V1Job | undefined> {
+    const request = { namespace: this.#namespace, name };
+    return this.#find((options) => this.#cluster.batch.readNamespacedJob(request, options));
   }
 
   /** Deletes a Job and, later, its pod and Secret. The first deletion decides how the execution ended. */
   async deleteJob(name: string, uid: string): Promise<Deleted> {
-    const body = {
-      apiVersion: "v1",
-      kind: "DeleteOptions",
-      propagationPolicy: "Background",
-      preconditions: { uid },
-    };
+    const body = { propagationPolicy: "Background", preconditions: { uid } };
+    const request = { namespace: this.#namespace, name, body };
     try {
-      await this.#api.json({ method: "DELETE", path: `${this.#jobs}/${name}`, body });
+      await this.#cluster.call((options) => this.#cluster.batch.deleteNamespacedJob(request, options));
       return "deleted";
     } catch (error) {
       // Absent, or replaced by another of the same name. After a retry the deletion may have been our own.
@@ -83,64 +75,35 @@ export class ExecutionsApi {
   }
 
   /** Lists the Jobs of all gateway instances. */
-  async listJobs(): Promise<Job[]> {
-    const body = await this.#api.json({ method: "GET", path: this.#jobs, query: { labelSelector: MANAGED } });
-    return jobListSchema.parse(body).items;
-  }
-
-  async listPods(
-    labelSelector: string,
-    signal: AbortSignal,
-  ): Promise<{ pods: Pod[]; resourceVersion: string }> {
-    const path = `${this.#core}/pods`;
-    const body = await this.#api.json({ method: "GET", path, query: { labelSelector }, signal });
-    const { items, metadata } = podListSchema.parse(body);
-    return { pods: items, resourceVersion: metadata.resourceVersion };
+  async listJobs(): Promise<V1Job[]> {
+    const request = { namespace: this.#namespace, labelSelector: MANAGED };
+    const { batch } = this.#cluster;
+    return (await this.#cluster.call((options) => batch.listNamespacedJob(request, options))).items;
   }
 
   /** Returns undefined if it does not exist. */
-  async findPod(name: string): Promise<Pod | undefined> {
-    try {
-      const body = await this.#api.json({ method: "GET", path: `${this.#core}/pods/${name}` });
-      return podSchema.parse(body);
-    } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    }
+  async findPod(name: string): Promise<V1Pod | undefined> {
+    const request = { namespace: this.#namespace, name };
+    return this.#find((options) => this.#cluster.core.readNamespacedPod(request, options));
   }
 
-  /** Watches pods from a resource version; yields JSON lines. */
-  watchPods(
-    labelSelector: string,
-    resourceVersion: string,
-    seconds: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<Buffer, void> {
-    const query = {
-      watch: "true",
-      allowWatchBookmarks: "true",
-      timeoutSeconds: String(seconds),
-      labelSelector,
-      resourceVersion,
-    };
-    // The server ends the watch itself; later silence means a dead connection.
-    return this.#api.stream(
-      { method: "GET", path: `${this.#core}/pods`, query, signal },
-      (seconds + 15) * 1_000,
-    );
+  podInformer(labelSelector: string): Informer<V1Pod> {
+    return this.#cluster.podInformer(this.#namespace, labelSelector);
   }
 
   /** Follows a pod's log from its start. */
   followLog(pod: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
-    const query = { container: CONTAINER, follow: "true" };
-    return this.#api.stream(
-      { method: "GET", path: `${this.#core}/pods/${pod}/log`, query, signal },
-      LOG_IDLE_MS,
-    );
+    const path = `/api/v1/namespaces/${this.#namespace}/pods/${pod}/log?container=${CONTAINER}&follow=true`;
+    return this.#cluster.stream(path, LOG_IDLE_MS, signal);
   }
 
-  async #create(path: string, body: unknown): Promise<unknown> {
-    return this.#api.json({ method: "POST", path, query: { fieldValidation: "Strict" }, body });
+  async #find<T>(ask: (options: ConfigurationOptions) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.#cluster.call(ask);
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw error;
+    }
   }
 }
 

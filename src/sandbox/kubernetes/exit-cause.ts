@@ -1,5 +1,5 @@
+import type { V1Job, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Job, jobFailure, type Pod } from "./objects.ts";
 import { disruption, hasEnded, ranOutOfMemory, describeStatus } from "./pod-state.ts";
 
 /** The Job controller may report the reason only after the pod has ended. */
@@ -12,7 +12,7 @@ export type ExitCause =
 
 /** Last known state of an execution without a result. */
 export interface LastObservation {
-  readonly pod: Pod | undefined;
+  readonly pod: V1Pod | undefined;
   readonly podGone: boolean;
   /** The gateway's own time limit expired. */
   readonly late: boolean;
@@ -21,12 +21,12 @@ export interface LastObservation {
 /** Determines why an execution ended without a result. @param findJob undefined once deleted: cancelled */
 export async function exitCauseOf(
   silence: () => LastObservation,
-  findJob: () => Promise<Job | undefined>,
+  findJob: () => Promise<V1Job | undefined>,
 ): Promise<ExitCause> {
   for (let look = 0; look < MAX_POLLS; look += 1) {
     if (look > 0) await sleep(POLL_MS);
     const job = await findJob();
-    if (job === undefined || job.metadata.deletionTimestamp !== undefined) return { kind: "cancelled" };
+    if (job === undefined || job.metadata?.deletionTimestamp !== undefined) return { kind: "cancelled" };
     const death = causeFrom(job, silence());
     if (death !== undefined) return death;
   }
@@ -34,13 +34,16 @@ export async function exitCauseOf(
 }
 
 /** Returns undefined while the cause is unknown. */
-function causeFrom(job: Job, { pod, podGone, late }: LastObservation): ExitCause | undefined {
+function causeFrom(job: V1Job, { pod, podGone, late }: LastObservation): ExitCause | undefined {
   if (pod !== undefined && ranOutOfMemory(pod)) return { kind: "memory_limit" };
-  if (jobFailure(job) === "DeadlineExceeded") return { kind: "timeout" };
+  const failed = job.status?.conditions?.find(
+    ({ type, status }) => (type === "Failed" || type === "FailureTarget") && status === "True",
+  );
+  if (failed?.reason === "DeadlineExceeded") return { kind: "timeout" };
   const disrupted = pod === undefined ? undefined : disruption(pod);
   if (disrupted !== undefined) return { kind: "lost", why: disrupted };
   if (pod === undefined) return podGone ? undefined : { kind: "lost", why: "its pod was never seen" };
-  const leaving = podGone || pod.metadata.deletionTimestamp !== undefined;
+  const leaving = podGone || pod.metadata?.deletionTimestamp !== undefined;
   if (leaving) return undefined;
   if (hasEnded(pod)) return { kind: "lost", why: `the pod ended without a result: ${describeStatus(pod)}` };
   return late ? { kind: "timeout" } : undefined;

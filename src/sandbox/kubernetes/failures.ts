@@ -28,20 +28,10 @@ export function toToolgateError(cause: unknown, started: boolean): ToolgateError
   });
 }
 
-export function abortedError(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The execution was aborted.", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-}
+export const abortedError = () => unavailable("The execution was aborted.");
+export const fullError = () => unavailable("The sandbox queue is full.");
+export const closedError = () => unavailable("The sandbox is shutting down.");
 
-export function fullError(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The sandbox queue is full.", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-}
-
-export function closedError(): ToolgateError {
-  return new ToolgateError("UNAVAILABLE", "The sandbox is shutting down.", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+function unavailable(message: string): ToolgateError {
+  return new ToolgateError("UNAVAILABLE", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

@@ -1,16 +1,10 @@
+import type { ConfigurationOptions, V1NetworkPolicy } from "@kubernetes/client-node";
 import type { SandboxCapabilities } from "../../domain/tools/sandbox.ts";
 import { ApiFailure } from "./api-failure.ts";
 import { runCanary } from "./canary.ts";
-import type { ClusterApi } from "./cluster-api.ts";
+import type { Cluster } from "./cluster.ts";
 import type { ExecutionParts } from "./execution.ts";
 import { MANAGED_LABELS } from "./manifest.ts";
-import {
-  accessReviewSchema,
-  namespaceSchema,
-  networkPolicyListSchema,
-  runtimeClassSchema,
-  type NetworkPolicy,
-} from "./objects.ts";
 
 /** Permissions of the gateway: deploy/kubernetes/role.yaml. */
 const PERMISSIONS = [
@@ -28,7 +22,7 @@ type Parts = Pick<ExecutionParts, "api" | "watch" | "section" | "instance" | "lo
 
 /** Checks that the cluster runs and isolates code. @throws Error listing failed checks with remedies */
 export async function checkCluster(
-  cluster: ClusterApi,
+  cluster: Cluster,
   parts: Parts,
   signal: AbortSignal,
 ): Promise<SandboxCapabilities> {
@@ -43,11 +37,11 @@ export async function checkCluster(
 }
 
 class ClusterCheck {
-  readonly #cluster: ClusterApi;
+  readonly #cluster: Cluster;
   readonly #section: Parts["section"];
   readonly #signal: AbortSignal;
 
-  constructor(cluster: ClusterApi, { section }: Parts, signal: AbortSignal) {
+  constructor(cluster: Cluster, { section }: Parts, signal: AbortSignal) {
     this.#cluster = cluster;
     this.#section = section;
     this.#signal = signal;
@@ -55,7 +49,8 @@ class ClusterCheck {
 
   async requireReachable(): Promise<void> {
     try {
-      await this.#get("/version");
+      const version = this.#cluster.config.makeApiClient(this.#cluster.library.VersionApi);
+      await this.#call((options) => version.getCode({}, options));
     } catch (error) {
       const { host } = this.#cluster.server;
       throw new Error(
@@ -80,8 +75,9 @@ class ClusterCheck {
   async #namespace(): Promise<string[]> {
     const { namespace } = this.#section;
     return this.#problemsOf(`the namespace ${namespace}`, "deploy/kubernetes/namespace.yaml", async () => {
-      const { metadata } = namespaceSchema.parse(await this.#get(`/api/v1/namespaces/${namespace}`));
-      if (metadata.labels[ENFORCE_LABEL] === "restricted") return [];
+      const { core } = this.#cluster;
+      const { metadata } = await this.#call((options) => core.readNamespace({ name: namespace }, options));
+      if (metadata?.labels?.[ENFORCE_LABEL] === "restricted") return [];
       return [
         `the namespace ${namespace} accepts pods of any kind: kubectl label namespace ${namespace} ` +
           `${ENFORCE_LABEL}=restricted`,
@@ -100,14 +96,12 @@ class ClusterCheck {
       "subresource" in permission ? `${permission.resource}/${permission.subresource}` : permission.resource;
     const words = `to ${permission.verb} ${what} in ${namespace}`;
     return this.#problemsOf(`the permission ${words}`, "deploy/kubernetes/role.yaml", async () => {
-      const review = {
-        apiVersion: "authorization.k8s.io/v1",
-        kind: "SelfSubjectAccessReview",
-        spec: { resourceAttributes: { namespace, ...permission } },
-      };
-      const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-      const answer = await this.#cluster.json({ method: "POST", path, body: review, signal: this.#signal });
-      if (accessReviewSchema.parse(answer).status.allowed) return [];
+      const reviews = this.#cluster.config.makeApiClient(this.#cluster.library.AuthorizationV1Api);
+      const body = { spec: { resourceAttributes: { namespace, ...permission } } };
+      const { status } = await this.#call((options) =>
+        reviews.createSelfSubjectAccessReview({ body }, options),
+      );
+      if (status?.allowed === true) return [];
       return [`the gateway is not allowed ${words}: apply deploy/kubernetes/role.yaml`];
     });
   }
@@ -119,21 +113,25 @@ class ClusterCheck {
       "install gVisor on the nodes and apply deploy/kubernetes/runtime-class.yaml, or name another in " +
       "sandbox.kubernetes.runtime_class";
     return this.#problemsOf(`the RuntimeClass ${runtime_class}`, advice, async () => {
-      runtimeClassSchema.parse(await this.#get(`/apis/node.k8s.io/v1/runtimeclasses/${runtime_class}`));
+      const nodes = this.#cluster.config.makeApiClient(this.#cluster.library.NodeV1Api);
+      await this.#call((options) => nodes.readRuntimeClass({ name: runtime_class }, options));
       return [];
     });
   }
 
   async #network(): Promise<string[]> {
-    const path = `/apis/networking.k8s.io/v1/namespaces/${this.#section.namespace}/networkpolicies`;
+    const { namespace } = this.#section;
     return this.#problemsOf("the network policies", "deploy/kubernetes/role.yaml", async () => {
-      const { items } = networkPolicyListSchema.parse(await this.#get(path));
+      const policies = this.#cluster.config.makeApiClient(this.#cluster.library.NetworkingV1Api);
+      const { items } = await this.#call((options) =>
+        policies.listNamespacedNetworkPolicy({ namespace }, options),
+      );
       return networkGaps(items, MANAGED_LABELS);
     });
   }
 
-  #get(path: string): Promise<unknown> {
-    return this.#cluster.json({ method: "GET", path, signal: this.#signal });
+  #call<T>(ask: (options: ConfigurationOptions) => Promise<T>): Promise<T> {
+    return this.#cluster.call(ask, this.#signal);
   }
 
   /** Converts a rejected request to a problem with a remedy; rethrows server errors. */
@@ -155,27 +153,33 @@ function applied(advice: string): string {
 const ADVICE = "apply deploy/kubernetes/network-policy.yaml";
 
 /** Returns what policies allow pods with these labels: they are additive (NetworkPolicy v1). */
-function networkGaps(policies: readonly NetworkPolicy[], labels: Readonly<Record<string, string>>): string[] {
+function networkGaps(
+  policies: readonly V1NetworkPolicy[],
+  labels: Readonly<Record<string, string>>,
+): string[] {
   const selecting = policies.filter((policy) => maySelect(policy, labels));
   const gaps: string[] = [];
   for (const direction of ["Egress", "Ingress"] as const) {
     if (
       !selecting.some(
-        (policy) => surelySelects(policy, labels) && policy.spec.policyTypes.includes(direction),
+        (policy) =>
+          surelySelects(policy, labels) && (policy.spec?.policyTypes ?? ["Ingress"]).includes(direction),
       )
     ) {
       gaps.push(`no network policy denies the sandbox's pods ${direction.toLowerCase()}: ${ADVICE}`);
     }
   }
   for (const { metadata, spec } of selecting) {
-    if (spec.egress.length === 0 && spec.ingress.length === 0) continue;
-    gaps.push(`the network policy ${metadata.name} allows the sandbox's pods some of the network: delete it`);
+    if ([...(spec?.egress ?? []), ...(spec?.ingress ?? [])].length === 0) continue;
+    gaps.push(
+      `the network policy ${metadata?.name} allows the sandbox's pods some of the network: delete it`,
+    );
   }
   return gaps;
 }
 
-function surelySelects({ spec }: NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
-  const { matchLabels, matchExpressions } = spec.podSelector;
+function surelySelects({ spec }: V1NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = spec?.podSelector ?? {};
   return (
     matchExpressions.length === 0 &&
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value)
@@ -183,8 +187,8 @@ function surelySelects({ spec }: NetworkPolicy, labels: Readonly<Record<string, 
 }
 
 /** Conservative: pods have further labels, and expressions are not evaluated. */
-function maySelect({ spec }: NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
-  return Object.entries(spec.podSelector.matchLabels).every(
+function maySelect({ spec }: V1NetworkPolicy, labels: Readonly<Record<string, string>>): boolean {
+  return Object.entries(spec?.podSelector?.matchLabels ?? {}).every(
     ([key, value]) => labels[key] === undefined || labels[key] === value,
   );
 }

@@ -39,7 +39,6 @@ export class Worker {
   readonly process: GuestProcess;
   /** The guest's process id on this host. */
   readonly leaf: number;
-  readonly readySince: number = performance.now();
 
   private constructor(language: SandboxLanguage, process: GuestProcess, leaf: number) {
     this.language = language;

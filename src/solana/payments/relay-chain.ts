@@ -91,11 +91,7 @@ export class SolanaRelayChain implements RelayChain {
   }
 
   /** Trusts the first endpoint with an outcome; the absence of one needs all endpoints. */
-  async outcome(query: {
-    txSignature: string;
-    lastValidBlockHeight: bigint;
-    signal: AbortSignal;
-  }): Promise<Outcome> {
+  async outcome(query: Parameters<RelayChain["outcome"]>[0]): Promise<Outcome> {
     const { endpoints } = this.#rpc;
     const failures: Error[] = [];
     let expired = true;

@@ -14,7 +14,7 @@ import {
 import type { JsonValue } from "../../domain/core/json.ts";
 
 /** Most items that the loops of an evaluation may go through, those of inner loops each time. */
-const MAX_ITEMS = 10_000;
+const MAX_ITEMS = 5_000;
 
 /** Function that counts the items of what a loop goes through. Expressions cannot name it. */
 const COUNTED = "@counted";

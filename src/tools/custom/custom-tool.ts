@@ -1,7 +1,7 @@
 import { type JsonObject, isJsonObject, setMember, type JsonValue } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
-import type { PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
+import type { CheckedFor, PreparedCall, Tool, ToolContext } from "../../domain/tools/tool.ts";
 import { ToolgateError, invalidField, fieldPath } from "../../domain/core/errors.ts";
 import { LoopTimer } from "../../loop-time.ts";
 import type { Backend, BackendAnswer, BackendDescription } from "./backend.ts";
@@ -138,13 +138,28 @@ export class CustomTool implements Tool {
   }
 
   prepare(params: JsonObject): PreparedCall {
+    const { check, text } = this.#bounded(params);
+    check.check(params, text);
+    return this.#priced(params);
+  }
+
+  prepareFor(params: JsonObject, by: CheckedFor | undefined): PreparedCall | Promise<PreparedCall> {
+    const { check, text } = this.#bounded(params);
+    const checking = check.checkFor(by, params, text);
+    return checking ? checking.then(() => this.#priced(params)) : this.#priced(params);
+  }
+
+  #bounded(params: JsonObject): { readonly check: ParameterCheck; readonly text: string } {
     if (!this.#described)
       throw new ToolgateError(
         "TOOL_UNAVAILABLE",
         `tool: ${this.name} is listed but cannot be called: ${this.#unavailable.reason}`,
       );
-    requireBounded(params, this.#settings.maxResponseBytes);
-    this.#described.check.check(params);
+    const text = requireBounded(params, this.#settings.maxResponseBytes);
+    return { check: this.#described.check, text };
+  }
+
+  #priced(params: JsonObject): PreparedCall {
     this.#backend.check?.(params);
     const price = this.#price.of(params);
     return { price, run: (context) => this.#run(params, price, context) };
@@ -242,8 +257,8 @@ function bytesOf(value: JsonValue): number | null {
 /** Below the limit of results, so that a server can echo the parameters. */
 const MAX_PARAMETER_DEPTH = 24;
 
-/** Rejects parameters that could not be echoed in a result. @throws ToolgateError INVALID_REQUEST */
-function requireBounded(params: JsonObject, maxResponseBytes: number): void {
+/** Returns parameters as JSON that can be echoed in a result. @throws ToolgateError INVALID_REQUEST */
+function requireBounded(params: JsonObject, maxResponseBytes: number): string {
   for (const [member, value] of Object.entries(params)) {
     if (sizeOf(value, MAX_PARAMETER_DEPTH - 1) === undefined)
       throw invalidField(
@@ -253,9 +268,11 @@ function requireBounded(params: JsonObject, maxResponseBytes: number): void {
   }
   const most = Math.floor(maxResponseBytes / 2);
   const size = sizeOf(params, MAX_PARAMETER_DEPTH) ?? 0;
-  if (size > MAX_RESULT_BYTES / 2 || Buffer.byteLength(JSON.stringify(params)) > most)
+  const text = JSON.stringify(params);
+  if (size > MAX_RESULT_BYTES / 2 || Buffer.byteLength(text) > most)
     throw invalidField(
       "params",
       `must not be longer than ${most} bytes as JSON, or ${MAX_RESULT_BYTES / 2} as protobuf`,
     );
+  return text;
 }

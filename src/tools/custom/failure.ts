@@ -31,16 +31,17 @@ export function refusedCall(
   });
 }
 
-/** A server that is busy: HTTP 429 and 503, gRPC RESOURCE_EXHAUSTED and UNAVAILABLE. */
+/** A server that is busy (503), or that limits what the gateway sends to it (429). */
 export function unavailable(
   tool: string,
   what: string,
   retryAfterSeconds: number,
   cause: unknown,
+  status = 503,
 ): ToolgateError {
   return new ToolgateError(
     "UNAVAILABLE",
     `${tool}: ${what}; nothing was charged, try again in ${retryAfterSeconds} s`,
-    { retryAfterSeconds, cause },
+    { retryAfterSeconds, status, cause },
   );
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import type { JsonObject, JsonValue } from "../../domain/core/json.ts";
 
 /** Bytes as google.protobuf.Struct: with the gateway's fields below the 4 MiB of gRPC clients. */
 export const MAX_RESULT_BYTES = 4 * 1024 * 1024 - 64 * 1024;
@@ -38,21 +38,26 @@ export function sizeOf(value: JsonValue, levels: number): number | undefined {
   if (typeof value !== "object" || value === null) return 2;
   if (levels === 0) return undefined;
   let size = 0;
-  const members: readonly (readonly [name: string | undefined, member: JsonValue])[] = isJsonObject(value)
-    ? Object.entries(value)
-    : value.map((item) => [undefined, item]);
-  for (const [name, member] of members) {
-    const inner = sizeOf(member, levels - 1);
-    if (inner === undefined || name?.isWellFormed() === false) return undefined;
-    size +=
-      name === undefined
-        ? delimited(inner)
-        : delimited(delimited(Buffer.byteLength(name)) + delimited(inner));
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const inner = sizeOf(item, levels - 1);
+      if (inner === undefined) return undefined;
+      size += delimited(inner);
+    }
+    return delimited(size);
+  }
+  // Without a list of the members: the parameters of unpaid calls are measured.
+  for (const name in value) {
+    const inner = sizeOf(value[name] ?? null, levels - 1);
+    if (inner === undefined || !name.isWellFormed()) return undefined;
+    size += delimited(delimited(Buffer.byteLength(name)) + delimited(inner));
   }
   return delimited(size);
 }
 
 /** A length-delimited protobuf field with its tag. */
 function delimited(bytes: number): number {
-  return 1 + Math.max(1, Math.ceil(Math.log2(bytes + 1) / 7)) + bytes;
+  let size = bytes + 2;
+  for (let rest = bytes; rest > 127; rest = Math.floor(rest / 128)) size++;
+  return size;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 
 /** Keywords with a schema or a list of schemas, and keywords with named schemas, of all drafts. */
-const SCHEMAS: ReadonlySet<string> = new Set([
+export const SCHEMAS: ReadonlySet<string> = new Set([
   "additionalItems",
   "additionalProperties",
   "allOf",
@@ -19,7 +19,7 @@ const SCHEMAS: ReadonlySet<string> = new Set([
   "unevaluatedItems",
   "unevaluatedProperties",
 ]);
-const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
+export const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
   "$defs",
   "definitions",
   "dependencies",
@@ -57,6 +57,8 @@ function converted(schema: JsonObject, hasIds: boolean): JsonObject {
   rewriteBound(written, "maximum", "exclusiveMaximum");
   rewriteRequired(written, schema);
   rewriteType(written);
+  const { pattern } = written;
+  if (typeof pattern === "string" && !isEcmaScript(pattern)) delete written["pattern"];
   return written;
 }
 
@@ -67,6 +69,21 @@ function inner(keyword: string, value: JsonValue, hasIds: boolean): JsonValue {
   const schemas: JsonObject = {};
   for (const [name, part] of Object.entries(value)) setMember(schemas, name, one(part));
   return schemas;
+}
+
+/** Marks of Python, Go and PCRE that JavaScript reads as letters. */
+const FOREIGN = /\\[AZzGK]|\[:\w+:\]/;
+
+/** Servers in Python, Go and Rust write patterns of their own languages, which only they can check. */
+function isEcmaScript(pattern: string): boolean {
+  const compiles = (flags: string): boolean => {
+    try {
+      return new RegExp(pattern, flags) instanceof RegExp;
+    } catch {
+      return false;
+    }
+  };
+  return compiles("u") || (compiles("") && !FOREIGN.test(pattern.replaceAll("\\\\", "")));
 }
 
 /** Draft 4: `id`. Drafts 4 to 7: `"$id": "#name"` is an anchor. */

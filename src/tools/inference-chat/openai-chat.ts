@@ -29,14 +29,14 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
     if (id === undefined) throw invalidField("params.model", "is required, a string");
     const model = modelOf(id);
     const chat = (model.passesUnknown ? open : strict)(body);
-    const { messages, temperature, limit, more, prompt, images } = chat;
+    const { messages, temperature, limit, more, prompt, sent, images } = chat;
     if (images > 0 && model.imageTokens === undefined)
       throw invalidField("params.messages", `has images, which ${model.id} does not take; send text`);
     if (!model.passesUrls) refuseServerFetch(body);
     requireFits({ messages: prompt, limit }, model);
     const maxTokens = limit?.tokens ?? model.maxOutputTokens;
     const imageTokens = images * (model.imageTokens ?? 0);
-    const conversation = { messages: prompt, extraTokens: chat.extraTokens, imageTokens, maxTokens };
+    const conversation = { messages: prompt, sent, extraTokens: chat.extraTokens, imageTokens, maxTokens };
     return {
       price: ceilingOf(model, conversation),
       async run(context) {
@@ -89,12 +89,15 @@ interface OpenAiChat {
   readonly more: JsonObject;
   /** The text of the prompt, by which it is priced. */
   readonly prompt: readonly { readonly content: string }[];
+  /** Messages and tools. */
+  readonly sent: readonly JsonObject[];
   /** Number of images in the prompt. */
   readonly images: number;
   /** Tokens of the prompt that are neither text nor images. */
   readonly extraTokens: number;
 }
 
+const NO_MEMBERS: ReadonlySet<string> = new Set();
 const STRICT = chatBody(false);
 const OPEN = chatBody(true);
 
@@ -105,7 +108,8 @@ const TOKENS_FOR_TOOLS = 512;
  * @param open whether the server gets what the gateway does not know
  * @throws ToolgateError INVALID_REQUEST at `params.messages[0].content`
  */
-function readChatBody(body: JsonObject, open: boolean): OpenAiChat {
+function readChatBody(given: JsonObject, open: boolean): OpenAiChat {
+  const body = without(given, NO_MEMBERS);
   requireFewItems(body, ITEM_LIMITS);
   const parsed = (open ? OPEN : STRICT).safeParse(body, { reportInput: true });
   if (!parsed.success)
@@ -114,6 +118,7 @@ function readChatBody(body: JsonObject, open: boolean): OpenAiChat {
   const messages = listOf(body["messages"]).map((message) => sentMessage(message, open));
   const images = messages.flatMap(({ content }) => listOf(content)).filter(isImage).length;
   const { tools = [], functions = [], response_format: format = null } = body;
+  const called = [...listOf(tools), ...listOf(functions)];
   const instructions = [tools, functions, format].filter(isInstruction);
   return {
     messages,
@@ -127,8 +132,9 @@ function readChatBody(body: JsonObject, open: boolean): OpenAiChat {
       ...messages.map(pricedText),
       ...instructions.map((value) => ({ content: JSON.stringify(value) })),
     ],
+    sent: [...messages, ...called],
     images,
-    extraTokens: listOf(tools).length + listOf(functions).length > 0 ? TOKENS_FOR_TOOLS : 0,
+    extraTokens: called.length > 0 ? TOKENS_FOR_TOOLS : 0,
   };
 }
 

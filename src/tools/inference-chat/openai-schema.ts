@@ -50,11 +50,23 @@ const tool = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("custom"), custom }),
 ]);
 
-const choice = z.union([
-  z.enum(["none", "auto", "required"]),
+const chosen = [
   z.strictObject({ type: z.literal("function"), function: z.strictObject({ name }) }),
   z.strictObject({ type: z.literal("custom"), custom: z.strictObject({ name }) }),
-]);
+] as const;
+const allowed = z.strictObject({
+  mode: z.enum(["auto", "required"]),
+  tools: z.array(z.union(chosen)).max(128),
+});
+const choice = z.union(
+  [
+    z.enum(["none", "auto", "required"]),
+    ...chosen,
+    z.strictObject({ type: z.literal("allowed_tools"), allowed_tools: allowed }),
+  ],
+  'must be "none", "auto", "required", {"type":"function","function":{"name":"…"}}, the same for custom, ' +
+    'or {"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[…]}}',
+);
 
 const format = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text") }),
@@ -114,6 +126,7 @@ const IGNORED = {
   service_tier: optional(z.enum(["auto", "default"])),
   metadata: z.unknown().optional(),
   prompt_cache_key: z.unknown().optional(),
+  prompt_cache_retention: z.unknown().optional(),
   safety_identifier: z.unknown().optional(),
   user: z.unknown().optional(),
 };

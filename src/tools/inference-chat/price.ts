@@ -8,10 +8,13 @@ import {
   type ReportedUsage,
   type TokenRate,
 } from "../../domain/tools/chat.ts";
+import { isJsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 
 export interface Conversation {
   readonly messages: readonly Pick<ChatMessage, "content">[];
+  /** What the model gets, as it was sent. Default: {@link messages}. */
+  readonly sent?: readonly object[];
   /** Most tokens that a chat template adds. */
   readonly extraTokens?: number;
   /** Most tokens of the prompt that are images. */
@@ -35,15 +38,39 @@ export function chargeFor(model: ChatModel, used: ChatUsage): MicroUsd {
 }
 
 /**
- * Returns the tokens that are charged: those that the server counted, and estimates of the others. An
- * estimate is low, so that a caller who leaves half way does not pay more than for the whole answer.
+ * Returns the tokens that are charged: those that the server counted, and low estimates of the others. What
+ * a cut answer does not say is taken at its least: who leaves half way pays no more than for the whole.
  */
 export function usedTokens(
   model: ChatModel,
   conversation: Conversation,
+  completion: Pick<ChatCompletion, "content" | "usage" | "delivered">,
+): ChatUsage {
+  const used = knownTokens(model, conversation, completion);
+  return completion.delivered?.isCut ? atLeastRates(model, used) : used;
+}
+
+/** The server's last count has the cached and the reasoning tokens, which may cost less. */
+function atLeastRates(
+  { inputRate, outputRate, cachedInputRate = inputRate, reasoningRate = outputRate }: ChatModel,
+  used: ChatUsage,
+): ChatUsage {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = used;
+  const mayBeCached = cachedTokens === undefined && cachedInputRate < inputRate;
+  const mayBeThought = reasoningTokens === undefined && reasoningRate < outputRate;
+  return {
+    ...used,
+    ...(mayBeCached && { cachedTokens: promptTokens, isEstimated: true }),
+    ...(mayBeThought && { reasoningTokens: completionTokens, isEstimated: true }),
+  };
+}
+
+function knownTokens(
+  model: ChatModel,
+  conversation: Conversation,
   { content, usage, delivered }: Pick<ChatCompletion, "content" | "usage" | "delivered">,
 ): ChatUsage {
-  const { characters, chunks = Infinity } = delivered ?? { characters: content.length };
+  const { characters, chunks = Infinity, isCut = false } = delivered ?? { characters: content.length };
   const written = Math.min(tokensOf(characters, model), chunks, conversation.maxTokens);
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, isBehind = false } = usage ?? {};
   const counted = promptTokens + completionTokens;
@@ -55,7 +82,8 @@ export function usedTokens(
     return estimated(usage, totalTokens - completion, completion);
   }
   const output = isBehind ? Math.max(completionTokens, written) : completionTokens || written;
-  return estimated(usage, promptTokens || estimatedPrompt(model, conversation), output);
+  const estimate = isCut ? leastPrompt : estimatedPrompt;
+  return estimated(usage, promptTokens || estimate(model, conversation), output);
 }
 
 function estimated(usage: ReportedUsage | null, promptTokens: number, completionTokens: number): ChatUsage {
@@ -76,6 +104,28 @@ export function tokensOf(characters: number, { bytesPerToken }: ChatModel): numb
 function estimatedPrompt(model: ChatModel, { messages, imageTokens = 0 }: Conversation): number {
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
   return messages.length * LEAST_TOKENS_PER_MESSAGE + tokensOf(characters, model) + imageTokens;
+}
+
+/** Members that every chat template has, whatever it makes of those around them. Images may be tiny. */
+const TEXTS = new Set(["content", "text", "description", "arguments"]);
+
+function leastPrompt({ bytesPerToken }: ChatModel, { messages, sent = messages }: Conversation): number {
+  const perToken = Math.max(BYTES_PER_TOKEN_AT_BEST, bytesPerToken);
+  return sent.reduce((sum, one) => sum + 1 + Math.floor(leastCharacters(one) / perToken), 0);
+}
+
+function leastCharacters(value: unknown, isText = false): number {
+  if (typeof value === "string") return isText ? changesIn(value) : 0;
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + leastCharacters(one), 0);
+  if (!isJsonObject(value)) return 0;
+  return Object.entries(value).reduce((sum, [name, one]) => sum + leastCharacters(one, TEXTS.has(name)), 0);
+}
+
+/** A token may be a run of spaces or signs. */
+function changesIn(text: string): number {
+  let changes = 0;
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) !== text.charCodeAt(at - 1)) changes++;
+  return changes;
 }
 
 function highestOutputRate({ outputRate, reasoningRate = 0n }: ChatModel): TokenRate {

@@ -91,9 +91,15 @@ function refuseTexts(value: JsonValue, path: Path, isRefused: IsRefused): void {
 function findText(value: JsonValue, name: Step, isRefused: IsRefused): Path | undefined {
   if (typeof value === "string") return isRefused(value, name) ? [] : undefined;
   if (value === null || typeof value !== "object") return undefined;
-  const members: Iterable<[Step, JsonValue]> = Array.isArray(value) ? value.entries() : Object.entries(value);
-  for (const [at, one] of members) {
-    const found = findText(one, at, isRefused);
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      const found = findText(value[at] ?? null, at, isRefused);
+      if (found) return [at, ...found];
+    }
+    return undefined;
+  }
+  for (const at in value) {
+    const found = findText(value[at] ?? null, at, isRefused);
     if (found) return [at, ...found];
   }
   return undefined;

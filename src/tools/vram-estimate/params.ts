@@ -16,6 +16,7 @@ export const ARCHITECTURE_MEMBERS = [
 ] as const;
 
 const width = z.int().min(1).max(1_000_000);
+const count = z.int().min(1).max(10_000);
 
 /** workload.ts checks which parameters go together. */
 export const vramParams = z
@@ -34,24 +35,11 @@ export const vramParams = z
       .max(100_000)
       .optional()
       .describe("Parameters in billions; with or without the architecture"),
-    num_layers: z.int().min(1).max(10_000).optional().describe("num_hidden_layers of the config.json"),
+    num_layers: count.optional().describe("num_hidden_layers of the config.json"),
     hidden_size: width.optional().describe("hidden_size of the config.json"),
-    num_attention_heads: z
-      .int()
-      .min(1)
-      .max(10_000)
-      .optional()
-      .describe("Query heads; hidden_size / head_dim when left out"),
-    num_kv_heads: z
-      .int()
-      .min(1)
-      .max(10_000)
-      .optional()
-      .describe("num_key_value_heads; as many as query heads when left out"),
-    head_dim: z
-      .int()
-      .min(1)
-      .max(10_000)
+    num_attention_heads: count.optional().describe("Query heads; hidden_size / head_dim when left out"),
+    num_kv_heads: count.optional().describe("num_key_value_heads; as many as query heads when left out"),
+    head_dim: count
       .optional()
       .describe("Width of a head; hidden_size / num_attention_heads, or 128, when left out"),
     intermediate_size: width

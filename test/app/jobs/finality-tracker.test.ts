@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { OPERATORS } from "../../../src/app/webhooks/webhook-endpoints.ts";
-import { runAudit, reportTreasuryMetrics } from "../../../src/app/jobs/treasury-jobs.ts";
+import { runAudit, runFullAudit, reportTreasuryMetrics } from "../../../src/app/jobs/treasury-jobs.ts";
 import { FinalityTracker } from "../../../src/app/jobs/finality-tracker.ts";
 import type { FinalityStatus } from "../../../src/app/treasury/treasury-ledger.ts";
 import { GENESIS } from "./memory-treasury.ts";
@@ -76,10 +76,13 @@ describe("runAudit", () => {
       violations,
     });
     const findings = [finding("balances", 2n), finding("receipts", 0n)];
-    await runAudit({ ...scene, audit: async () => findings }, scene.signal);
+    const fullAudit = fullAuditOf({ receipts: 0, balances: 1, seals: 3 });
+    await runAudit({ ...scene, fullAudit, audit: async () => findings }, scene.signal);
     expect(Object.fromEntries(scene.metrics.values)).toEqual({
       "audit_violations balances": 2,
       "audit_violations receipts": 0,
+      // Until the next audit of all history finds it no more.
+      "audit_violations seals": 3,
       audit_timestamp_seconds: (GENESIS + 2_000_000) / 1_000,
     });
     expect(scene.log.lines).toEqual([
@@ -93,6 +96,23 @@ describe("runAudit", () => {
     expect(scene.added).toEqual([[OPERATORS, "audit.violation", JSON.stringify(data), "balances"]]);
   });
 });
+
+describe("runFullAudit", () => {
+  it("reports what a slice of the audit of all history finds, and when the last one ended", async () => {
+    const found = { name: "seals", description: "sealed", checked: 1n, violations: 3n };
+    const fullAudit = { ...fullAuditOf({}), next: async () => found };
+    const audit = async () => [];
+    await runFullAudit({ ...scene, fullAudit, audit }, scene.signal);
+    expect(scene.metrics.values.get("full_audit_timestamp_seconds")).toBe(GENESIS / 1_000);
+    const data = { invariant: "seals", description: "sealed", violations: 3 };
+    expect(scene.added).toEqual([[OPERATORS, "audit.violation", JSON.stringify(data), "seals"]]);
+  });
+});
+
+/** An audit of all history that ended with these violations, and is not due. */
+function fullAuditOf(violations: Record<string, number>) {
+  return { next: async () => undefined, last: async () => ({ at: new Date(GENESIS), violations }) };
+}
 
 describe("treasury metrics", () => {
   it("reports the age of the watch since the installation, and the transfers in suspense", async () => {

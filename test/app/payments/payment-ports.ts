@@ -1,9 +1,9 @@
 import type { CallToolDeps } from "../../../src/app/calls/call-tool.ts";
 import { type PaymentMethod, PaymentMethods } from "../../../src/app/payments/payment-methods.ts";
 import type { CallPorts } from "../../../src/gateway/call-tool-deps.ts";
-import { paymentMethods, type PaymentPorts } from "../../../src/gateway/payment-methods.ts";
+import { paymentMethods } from "../../../src/gateway/payment-methods.ts";
 
-/** Ports of the payment methods that a test without gasless payments does not use. */
+/** Ports that a test without gasless payments and calls without a key does not use. */
 export const unusedPaymentPorts = {
   relay: undefined,
   claims: { find: async () => undefined },
@@ -12,7 +12,8 @@ export const unusedPaymentPorts = {
   finalizedAbove: 50_000_000n,
   gaslessMinimum: 1_000n,
   finality: { finalityStatuses: async () => [] },
-} satisfies Partial<PaymentPorts>;
+  wallets: { find: async () => undefined, open: () => Promise.reject(new Error("no wallet pays here")) },
+} satisfies Partial<CallPorts>;
 
 /** Adds the registered payment methods, and more. */
 export function withPayments(ports: CallPorts, more: readonly PaymentMethod[] = []): CallToolDeps {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => world.chain.faults.clear());
 
 describe.each(TRANSPORTS)("a caller that disconnects, at %s", (_name, call) => {
-  const ask = (signal = AbortSignal.timeout(10_000)) =>
+  const ask = (signal = AbortSignal.timeout(300_000)) =>
     call(world, paid.agent, { "x-payment": paid.headers["X-Payment"] ?? "", ...KEY }, signal);
   const begin = () => {
     const answer = ask(leaving.signal);

@@ -173,7 +173,7 @@ describe("a busy model server", () => {
   it("returns UNAVAILABLE with a retry delay, charges nothing, and accepts the proof later", async () => {
     model.status = 429;
     const busy = await paid.proved();
-    expectRefused(busy, /nothing was charged, .*your payment is on your balance/, "UNAVAILABLE", 503);
+    expectRefused(busy, /nothing was charged, .*your payment is on your balance/, "UNAVAILABLE", 429);
     expect(Number(busy.headers.get("retry-after"))).toBeGreaterThan(0);
     model.status = 200;
     await paid.expectAccount(paid.price, 0);

@@ -1,4 +1,5 @@
-import { auditDatabase } from "../../../src/postgres/operations/audit.ts";
+import { withAuditPool } from "../../../src/postgres/operations/audit-snapshot.ts";
+import { auditSince } from "../../../src/postgres/operations/audit.ts";
 import { fillLedger } from "../../postgres/large-ledger.ts";
 import type { Part } from "../bench.ts";
 import { median } from "../measure.ts";
@@ -15,9 +16,10 @@ export const audit: Part = {
     const took: number[] = [];
     for (let round = 0; round < plan.rounds; round++) {
       const began = performance.now();
-      const lines = await auditDatabase(url, signal);
+      const scope = { signal, whole: true };
+      const { findings } = await withAuditPool(url, (pool) => auditSince(pool, scope));
       took.push((performance.now() - began) / 1000);
-      const violated = lines.filter(({ violations }) => violations > 0n);
+      const violated = findings.filter(({ violations }) => violations > 0n);
       if (violated.length > 0)
         throw new Error(`the audit found violations: ${violated.map(({ name }) => name).join(", ")}`);
     }

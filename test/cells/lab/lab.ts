@@ -2,6 +2,9 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Keypair } from "@solana/web3.js";
+import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { signIn } from "../../support/console.ts";
 import { restartPort } from "../../support/ports.ts";
 import { startCellRouter } from "../../../src/dev/haproxy.ts";
 import { Instances, run as runCommand } from "../../instances/process.ts";
@@ -103,7 +106,15 @@ class CellLab {
     );
     const lab = new CellLab(run, { cells, router: { folder: routerFolder, socket: router.socket } });
     for (const cell of cells) await lab.#populate(cell, customers, baseUrl);
+    await lab.#signIn(baseUrl);
     return lab;
+  }
+
+  /** Signs in at the console; the router leads the session to its cell. */
+  async #signIn(baseUrl: string): Promise<void> {
+    const person = await signIn({ gateway: { consoleUrl: `${baseUrl}/console` } }, Keypair.generate());
+    const { session } = await person.client(SessionService).getSession({});
+    if (!session) this.#broken("a console session is served by its cell", undefined);
   }
 
   /** Starts the load and lets it run undisturbed. */

@@ -37,20 +37,13 @@ const refusal = (run: () => unknown) => {
 };
 
 describe("the X-Payment header", () => {
-  it("is parsed as base64 and base64url, with and without padding, with either key", () => {
-    for (const members of [
-      { tx, quote_id: quoteId },
-      { tx_signature: tx, quote_id: quoteId },
-      { tx, tx_signature: tx, quote_id: quoteId },
-    ]) {
-      for (const alphabet of ["base64", "base64url"] as const) {
-        const value = header(members, alphabet);
-        const bare = value.replace(/=+$/, "");
-        const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, "=");
-        for (const form of [value, bare, padded])
-          expect(parseHeader(form)).toMatchObject({ method: "transfer", txSignature: tx, quoteId });
-      }
-    }
+  it.each(["tx", "tx_signature"])("is parsed as base64 and base64url, with the key %s", (key) => {
+    // JSON of letters and digits is the same in both; absent members are ignored.
+    const members = { [key]: tx, quote_id: quoteId, "~?>~?>~?>": null };
+    const forms = (["base64", "base64url"] as const).map((alphabet) => header(members, alphabet));
+    expect(forms).toEqual([expect.stringMatching(/[+/]/), expect.stringMatching(/[-_]/)]);
+    for (const form of forms)
+      expect(parseHeader(form)).toMatchObject({ method: "transfer", txSignature: tx, quoteId });
   });
 
   it("is recognised as a transaction to relay or as an x402 payload of version 1", () => {
@@ -123,32 +116,6 @@ describe("the X-Payment header", () => {
 describe("the proof of a call", () => {
   const body = { txRef: tx, network: "solana-mainnet", quoteId };
   const memo = `${stepId}:${quoteId}:n1`;
-
-  it("comes from the header or the body, or from both when they agree", () => {
-    const value = header({ tx, quote_id: quoteId });
-    expect(parseProof({ xPayment: undefined, paymentProof: undefined })).toBeUndefined();
-    expect(parseProof({ xPayment: value, paymentProof: undefined })).toMatchObject({
-      txSignature: tx,
-      quoteId,
-    });
-    expect(parseProof({ xPayment: undefined, paymentProof: body })).toMatchObject({
-      txSignature: tx,
-      quoteId,
-    });
-    expect(parseProof({ xPayment: value, paymentProof: { ...body, amountUsdc: "0.01" } })).toMatchObject({
-      stated: { amount: 10_000n },
-    });
-  });
-
-  it("takes the quote from either memo form when the body does not name it", () => {
-    for (const form of [memo, `svc:${quoteId}`]) {
-      const paymentProof = { txRef: tx, network: "solana-mainnet", memo: form };
-      expect(parseProof({ xPayment: undefined, paymentProof })).toMatchObject({
-        quoteId,
-        stated: { memo: form },
-      });
-    }
-  });
 
   const bad: [string, [string | undefined, BodyProof | undefined], RegExp][] = [
     ["another network", [undefined, { ...body, network: "solana-devnet" }], /network/],

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { exitOf, firstLine } from "../../support/child.ts";
 
 const seenBody = z.object({
   asked: z.array(
@@ -23,11 +22,8 @@ export interface OddServer {
 }
 
 export async function startOddServer(): Promise<OddServer> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const [line] = await once(createInterface(child.stdout), "line");
-  const url = String(line);
+  const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))]);
+  const url = await firstLine(child);
   const seen = async () => seenBody.parse(await (await fetch(`${url}/control/seen`)).json());
   return {
     baseUrl: `${url}/v1`,
@@ -38,7 +34,7 @@ export async function startOddServer(): Promise<OddServer> {
     },
     async close() {
       child.stdin.end();
-      if (child.exitCode === null) await once(child, "exit");
+      await exitOf(child);
     },
   };
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openClusterAccess } from "../../../src/sandbox/kubernetes/cluster-access.ts";
+import { openCluster } from "../../../src/sandbox/kubernetes/cluster-access.ts";
 import { kubernetesSchema } from "../../../src/sandbox/kubernetes/config.ts";
 import { IMAGE } from "./cluster.ts";
 
@@ -21,14 +21,14 @@ async function opened(cluster: object, more: object = {}, text?: string) {
     users: [{ name: "me", user: { token: "t0ken" } }],
   };
   await writeFile(kubeconfig, text ?? JSON.stringify(config));
-  return openClusterAccess(kubernetesSchema.parse({ image: IMAGE, kubeconfig, ...more }));
+  return openCluster(kubernetesSchema.parse({ image: IMAGE, kubeconfig, ...more }));
 }
 
 describe("access to a cluster", () => {
   it("reads server and credentials from the kubeconfig", async () => {
-    const access = await opened({ server: "https://10.0.0.1:6443" });
-    expect(access.server.host).toBe("10.0.0.1:6443");
-    expect((await access.requestOptions()).headers).toMatchObject({ Authorization: "Bearer t0ken" });
+    const { server, config } = await opened({ server: "https://10.0.0.1:6443" });
+    expect(server.host).toBe("10.0.0.1:6443");
+    expect(config.getCurrentUser()).toMatchObject({ token: "t0ken" });
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe("access to a cluster", () => {
   });
 
   it("uses the pod's service account by default and nothing else", async () => {
-    const access = openClusterAccess(kubernetesSchema.parse({ image: IMAGE }));
+    const access = openCluster(kubernetesSchema.parse({ image: IMAGE }));
     await expect(access).rejects.toThrow(
       /outside of a cluster, name a file in sandbox.kubernetes.kubeconfig/,
     );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEngine, SandboxOutcome } from "../../../src/domain/tools/sandbox.ts";
+import { openCluster } from "../../../src/sandbox/kubernetes/cluster-access.ts";
 import { startedLine, resultLines } from "../../../src/sandbox/kubernetes/frames.ts";
 import { nameOf } from "../../../src/sandbox/kubernetes/manifest.ts";
 import { emptyOutcome } from "../../../src/sandbox/kubernetes/outcomes.ts";
@@ -138,6 +139,21 @@ describe("watch of the pods", () => {
     );
     expect(await ended).toEqual(ANSWERED);
     expect(cluster.said).toContainEqual(expect.stringContaining("was cut"));
+  });
+
+  it("reports a watch whose authentication fails", async () => {
+    const access = await openCluster(cluster.section());
+    const { config } = access;
+    const authenticate = config.applySecurityAuthentication.bind(config);
+    config.applySecurityAuthentication = (request) =>
+      request.getUrl().includes("watch=true")
+        ? Promise.reject(new Error("the token expired"))
+        : authenticate(request);
+    const informer = access.podInformer("toolgate-sandbox", "");
+    const failed = new Promise((resolve) => informer.on("error", resolve));
+    await informer.start();
+    expect(await failed).toMatchObject({ message: "the token expired" });
+    access.close();
   });
 
   it("reports a pod deleted while the watch was down", async () => {

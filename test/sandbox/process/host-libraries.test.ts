@@ -41,7 +41,7 @@ function librariesOf(pid: number): string[] {
 
 describe.each(isolations())("a guest, isolation $isolation", ({ isolation }) => {
   // A web worker may not start on a machine with little memory.
-  const options = { timeout: 30_000, retry: 2 };
+  const options = { timeout: 180_000, retry: 2 };
   it("maps no host library except those Deno is linked with", options, async () => {
     const { line: limited } = await selfTestParts(isolation);
     // A second thread exceeds the guests' memory.

@@ -3,6 +3,7 @@ import path from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
 import { read } from "../../../src/sandbox/process/process-table.ts";
+import { firstLine } from "../../support/child.ts";
 import { until } from "../../support/until.ts";
 import { isolations } from "../isolations.ts";
 import { descendants } from "../process-watch.ts";
@@ -15,12 +16,8 @@ const alive = (pids: readonly number[]) =>
 
 describe.each(isolations())("a killed gateway, isolation $isolation", ({ isolation }) => {
   it("ends its guests and idle workers", async () => {
-    const host = spawn(
-      process.execPath,
-      [path.join(import.meta.dirname, "host", "main.ts"), isolation, "1"],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
-    await new Promise((resolve) => host.stdout.once("data", resolve));
+    const host = spawn(process.execPath, [path.join(import.meta.dirname, "host", "main.ts"), isolation, "1"]);
+    await firstLine(host);
     const deno = () =>
       descendants(host.pid!).filter((pid) => (read(`/proc/${pid}/cmdline`) ?? "").includes("javascript.mjs"));
     const workers = isolation === "required" ? 4 : 2;
@@ -28,6 +25,6 @@ describe.each(isolations())("a killed gateway, isolation $isolation", ({ isolati
     const children = descendants(host.pid!);
     host.kill("SIGKILL");
     const left = () => alive(children).map((pid) => read(`/proc/${pid}/cmdline`));
-    await expect.poll(left, { timeout: 60_000 }).toEqual([]);
+    await expect.poll(left).toEqual([]);
   });
 });

@@ -114,21 +114,11 @@ describe("the start checks", () => {
     expect(await check({ treasuryOwner })).toMatchObject([{ code: "NO_TREASURY_ACCOUNT" }]);
   });
 
-  it("report nodes without history", async () => {
-    net.fail(net.first, "getTransaction", {
-      kind: "rpc_error",
-      code: -32011,
-      message: "Transaction history is not available",
-    });
-    expect(await check()).toMatchObject([{ code: "NO_HISTORY" }]);
-  });
-
-  it("report nodes without support for version 1", async () => {
-    net.fail(net.first, "getTransaction", {
-      kind: "rpc_error",
-      code: -32602,
-      message: "invalid value: integer `1`",
-    });
+  it.each([
+    ["history", -32011, "Transaction history is not available"],
+    ["support for version 1", -32602, "invalid value: integer `1`"],
+  ])("report nodes without %s", async (_what, code, message) => {
+    net.fail(net.first, "getTransaction", { kind: "rpc_error", code, message });
     expect(await check()).toMatchObject([{ code: "NO_HISTORY" }]);
   });
 

@@ -210,18 +210,10 @@ describe("an endpoint that does not know the transaction", () => {
     expect(verdict).toEqual({ kind: "not_found" });
   });
 
-  it("is not believed about an absent transaction while no endpoint answers", async () => {
-    const chain = net.openBoth({ waitMs: 1_500 });
-    const { signature: unsent, send } = net.sign(net.payment(10_000n));
-    const ask = () => verify(chain, unsent);
-    expect(await ask()).toEqual({ kind: "not_found" });
-    await send();
-    net.local.chain.advance();
-    for (const node of [net.first, net.second]) net.fail(node, "*", { kind: "http", status: 500 });
-    await expect(ask()).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  });
-
-  it("is not believed about an absent transaction that was seen since", async () => {
+  it.each<[string, Fault, method: string]>([
+    ["while no endpoint answers", { kind: "http", status: 500 }, "*"],
+    ["that was seen since", { kind: "null" }, "getTransaction"],
+  ])("is not believed about an absent transaction %s", async (_when, fault, method) => {
     const chain = net.openBoth({ waitMs: 1_500 });
     const { signature: unsent, send } = net.sign(net.payment(10_000n));
     const ask = () => verify(chain, unsent);
@@ -229,7 +221,7 @@ describe("an endpoint that does not know the transaction", () => {
     await send();
     net.local.chain.advance();
     net.fail(net.first, "*", { kind: "http", status: 500 });
-    net.fail(net.second, "getTransaction", { kind: "null" });
+    net.fail(net.second, method, fault);
     await expect(ask()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 

@@ -78,13 +78,18 @@ describe("an endpoint", () => {
   });
 
   it("keeps its time limit for the retry", async () => {
+    const attemptMs = 4_000;
     let requests = 0;
-    const endpoint = await serve((request, response) => {
-      requests += 1;
-      const late = () => (requests === 2 ? request.socket.destroy() : response.end(answerOf(2)));
-      if (requests === 1) response.end(answerOf(1));
-      else setTimeout(late, 300);
-    });
+    const endpoint = await serve(
+      (request, response) => {
+        requests += 1;
+        const late = () => (requests === 2 ? request.socket.destroy() : response.end(answerOf(2)));
+        if (requests === 1) response.end(answerOf(1));
+        else setTimeout(late, (attemptMs * 5) / 8);
+      },
+      "",
+      attemptMs,
+    );
     await ask(endpoint);
     await expectFailure(endpoint, "timeout");
     expect(requests).toBe(3);

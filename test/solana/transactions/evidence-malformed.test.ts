@@ -103,25 +103,14 @@ describe("a malformed response is no verdict", () => {
     expectNoVerdict({ ...json, transaction: { ...transaction, message } });
   });
 
-  it("rejects an instruction whose program is missing", () => {
+  it.each([
+    ["whose program is missing", { programIdIndex: 99 }],
+    ["with data that is not base58", { data: "0OIl" }],
+  ])("rejects instructions %s", (_what, change) => {
     const { transaction, ...json } = fixture.json();
-    const instructions = [
-      { programIdIndex: 99, accounts: [], data: "" },
-      ...transaction.message.instructions,
-    ];
-    expectNoVerdict({
-      ...json,
-      transaction: { ...transaction, message: { ...transaction.message, instructions } },
-    });
-  });
-
-  it("rejects instruction data that is not base58", () => {
-    const { transaction, ...json } = fixture.json();
-    const instructions = transaction.message.instructions.map((each) => ({ ...each, data: "0OIl" }));
-    expectNoVerdict({
-      ...json,
-      transaction: { ...transaction, message: { ...transaction.message, instructions } },
-    });
+    const instructions = transaction.message.instructions.map((each) => ({ ...each, ...change }));
+    const message = { ...transaction.message, instructions };
+    expectNoVerdict({ ...json, transaction: { ...transaction, message } });
   });
 
   it("rejects a response without the inner instructions that may hold the transfers", () => {

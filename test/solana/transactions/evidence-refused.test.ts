@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { MEMO_V2_PROGRAM, TOKEN_PROGRAM, USDC_MINT } from "../../../src/solana/core/treasury.ts";
+import { MEMO_V2_PROGRAM, TOKEN_PROGRAM } from "../../../src/solana/core/treasury.ts";
 import type { RefusalCode } from "../../../src/solana/transactions/refusal.ts";
 import { judgeTransaction } from "../../../src/solana/transactions/transaction-evidence.ts";
 import * as fixture from "../transaction-fixture.ts";
 
-const { AMOUNT, OTHER_QUOTE, PAYER, PAYER_TOKENS, QUOTE, RULES, STEP, TREASURY, TX } = fixture;
+const { AMOUNT, PAYER, PAYER_TOKENS, QUOTE, RULES, STEP, TREASURY, TX } = fixture;
 const { address, balance, batch, memo, moved, signature, transfer, transferChecked } = fixture;
 const TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";
 const MEMO = memo(`svc:${QUOTE}`);
@@ -14,18 +14,6 @@ const PAYMENT = transferChecked(PAYER_TOKENS, TREASURY.tokenAccount, AMOUNT);
 function expectRefusal(code: RefusalCode, changes: Partial<fixture.Draft>): void {
   const verdict = judgeTransaction(TX, fixture.json(changes), RULES);
   expect(verdict).toEqual({ kind: "refused", code, reason: expect.stringMatching(/^.{20,}[;,] .{5,}$/) });
-}
-
-/** Balances of the payer's and another account of the treasury's owner. */
-function movedElsewhere(
-  account: string,
-  rest: Partial<fixture.Balance>,
-): Pick<fixture.Draft, "pre" | "post"> {
-  const [source, to] = [{ ...rest, owner: PAYER }, rest];
-  return {
-    pre: [balance(PAYER_TOKENS, "10000", source), balance(account, "0", to)],
-    post: [balance(PAYER_TOKENS, "0", source), balance(account, "10000", to)],
-  };
 }
 
 describe("a transaction is refused", () => {
@@ -47,39 +35,6 @@ describe("a transaction is refused", () => {
 });
 
 describe("a transaction is refused for its destination", () => {
-  it("when USDC goes to another wallet", () => {
-    const other = address();
-    const { pre, post } = movedElsewhere(other, { owner: address() });
-    expectRefusal("WRONG_DESTINATION", {
-      instructions: [MEMO, transferChecked(PAYER_TOKENS, other, AMOUNT)],
-      pre,
-      post,
-    });
-  });
-
-  it("when USDC goes to another token account of the treasury's owner", () => {
-    const other = address();
-    const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner });
-    expectRefusal("WRONG_DESTINATION", {
-      instructions: [MEMO, transferChecked(PAYER_TOKENS, other, AMOUNT)],
-      pre,
-      post,
-    });
-  });
-
-  it("when another mint goes to the treasury's owner", () => {
-    const other = address();
-    const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner, mint: address() });
-    expectRefusal("WRONG_MINT", { instructions: [MEMO, transfer(PAYER_TOKENS, other, AMOUNT)], pre, post });
-  });
-
-  it("when a Token-2022 token goes to the treasury's owner, even under USDC's name", () => {
-    const other = address();
-    const { pre, post } = movedElsewhere(other, { owner: TREASURY.owner, programId: TOKEN_2022 });
-    const instructions = [MEMO, { ...transfer(PAYER_TOKENS, other, AMOUNT), program: TOKEN_2022 }];
-    expectRefusal("WRONG_TOKEN_PROGRAM", { instructions, pre, post });
-  });
-
   it.each([
     ["WRONG_MINT", { mint: address() }],
     ["WRONG_TOKEN_PROGRAM", { programId: TOKEN_2022 }],
@@ -93,6 +48,16 @@ describe("a transaction is refused for its destination", () => {
     expectRefusal(code, { pre, post: spoil(post) });
   });
 
+  it("when USDC goes to another open token account of the treasury's owner", () => {
+    const other = address();
+    const to = { owner: TREASURY.owner };
+    expectRefusal("WRONG_DESTINATION", {
+      instructions: [MEMO, transferChecked(PAYER_TOKENS, other, AMOUNT)],
+      pre: [balance(PAYER_TOKENS, "10000", { owner: PAYER }), balance(other, "0", to)],
+      post: [balance(PAYER_TOKENS, "0", { owner: PAYER }), balance(other, "10000", to)],
+    });
+  });
+
   it("when a look-alike program's transfer names the treasury", () => {
     const lookalike = { ...PAYMENT, program: `Tokenkeg${address().slice(8)}` };
     expectRefusal("NOTHING_RECEIVED", { instructions: [lookalike, MEMO], pre: [], post: [] });
@@ -101,10 +66,6 @@ describe("a transaction is refused for its destination", () => {
   it("when a look-alike program's transfer leaves the balances unchanged", () => {
     const lookalike = { ...PAYMENT, program: address() };
     expectRefusal("NOTHING_RECEIVED", { instructions: [lookalike, MEMO], ...moved(0n) });
-  });
-
-  it("when it takes from the treasury", () => {
-    expectRefusal("NOTHING_RECEIVED", moved(-5n));
   });
 
   it("when the treasury account has no balance before: it was opened here", () => {
@@ -136,28 +97,9 @@ describe("a transaction is refused for its destination", () => {
 });
 
 describe("a transaction is refused if its transfers do not explain the treasury's gain", () => {
-  it("refuses MintTo the treasury", () => {
-    const mintTo = {
-      program: TOKEN_PROGRAM,
-      accounts: [USDC_MINT, TREASURY.tokenAccount, address()],
-      data: Buffer.from([7, 0x10, 0x27, 0, 0, 0, 0, 0, 0]),
-    };
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [mintTo, MEMO] });
-  });
-
-  it("refuses a transfer in and a transfer out", () => {
-    const back = transfer(TREASURY.tokenAccount, PAYER_TOKENS, 5_000n, TREASURY.owner);
-    expectRefusal("UNEXPLAINED_CHANGE", { instructions: [PAYMENT, back, MEMO], ...moved(5_000n) });
-  });
-
   it("refuses a payment beside the treasury's transfer to itself", () => {
     const itself = transfer(TREASURY.tokenAccount, TREASURY.tokenAccount, 5_000n, TREASURY.owner);
     expectRefusal("UNEXPLAINED_CHANGE", { instructions: [PAYMENT, itself, MEMO] });
-  });
-
-  it("refuses the treasury's transfer to itself alone", () => {
-    const itself = transfer(TREASURY.tokenAccount, TREASURY.tokenAccount, AMOUNT, TREASURY.owner);
-    expectRefusal("NOTHING_RECEIVED", { instructions: [itself, MEMO], ...moved(0n) });
   });
 
   it("refuses a transfer of more than what arrived", () => {
@@ -202,10 +144,6 @@ describe("a transaction is refused if its transfers do not explain the treasury'
 });
 
 describe("a transaction is refused for its memo", () => {
-  it("refuses a payment without a memo", () => {
-    expectRefusal("MEMO_MISSING", { instructions: [PAYMENT] });
-  });
-
   it("refuses a memo written by another program", () => {
     const router = { program: address(), accounts: [], data: Buffer.of(1) };
     expectRefusal("MEMO_MISSING", { instructions: [PAYMENT, router], inner: [MEMO] });
@@ -237,11 +175,5 @@ describe("a transaction is refused for its memo", () => {
   ];
   it.each(foreign)("refuses a memo that %s", (_what, text) => {
     expectRefusal("MEMO_NOT_OURS", { instructions: [PAYMENT, memo(text)] });
-  });
-
-  it("refuses two memos in our format, for two quotes or for one", () => {
-    expectRefusal("MEMO_NOT_ALONE", { instructions: [PAYMENT, MEMO, memo(`svc:${OTHER_QUOTE}`)] });
-    expectRefusal("MEMO_NOT_ALONE", { instructions: [PAYMENT, MEMO, memo(`${STEP}:${QUOTE}:1`)] });
-    expectRefusal("MEMO_NOT_ALONE", { instructions: [MEMO, PAYMENT, MEMO] });
   });
 });

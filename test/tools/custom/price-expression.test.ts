@@ -62,7 +62,7 @@ describe("price expression", () => {
     ["{'a': params.l.map(a, a).filter(a, a > 0)}.a[0]", 6_000],
   ])("limits what the loops of %s go through", (text, length) => {
     const list = Array.from({ length }, (_, index) => index);
-    const message = "params: their price cannot be computed (its loops go through more than 10000 items)";
+    const message = "params: their price cannot be computed (its loops go through more than 5000 items)";
     expect(() => price(text, { l: list })).toThrow(message);
     expect(price(text, { l: [0, 1] })).toBe(1n);
   });

@@ -162,6 +162,19 @@ describe("a schema of any draft", () => {
     expect(JSON.stringify(asDraft2020(schema))).toBe(JSON.stringify(schema));
   });
 
+  it.each([
+    ["(?i)^a$", "A", true],
+    ["^(?P<letter>[a-z])$", "a", true],
+    ["\\A[a-z]+\\Z", "a", true],
+    ["^[[:alpha:]]+$", "a", true],
+    ["^\\d\\-\\d$", "1-2", true],
+    ["^\\d\\-\\d$", "1.2", false],
+    ["^\\\\A\\-$", "a", false],
+    ["^\\p{L}$", "1", false],
+  ])("leaves what JavaScript cannot read to the server: %s of %s is valid: %s", (pattern, a, valid) => {
+    expect(isValid(objectOf({ a: { type: "string", pattern } }), { a })).toBe(valid);
+  });
+
   it("limits the time for a pattern of an older draft", () => {
     const schema = objectOf(
       { a: { type: "array", items: [{ pattern: "^(a+)+$" }] } },

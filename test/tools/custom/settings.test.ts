@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { readConfig, ConfigError, collectSecrets } from "../../../src/config/config.ts";
 import { customToolProblems, openCustomTools } from "../../../src/gateway/custom-tools.ts";
@@ -196,6 +196,16 @@ describe("unusable documents", () => {
     ],
   ])("reports at startup that %s", async (_, document, problem) => {
     await expect(startWith(document)).rejects.toMatchObject({ problems: [expect.stringMatching(problem)] });
+  });
+
+  it("checks a document while the clock runs far faster than the machine", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const check = { over: false };
+    const started = startWith(post({ summary: "unchecked" })).finally(() => (check.over = true));
+    started.catch(() => {});
+    while (!check.over) await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    expect((await started).tools).toHaveLength(1);
   });
 
   it.each<[string, object, RegExp]>([

@@ -71,15 +71,60 @@ describe("charge of a completion", () => {
 });
 
 describe("a caller who leaves half way", () => {
-  it.each([
-    ["short pieces", "2+2?", 2, 11],
-    ["long pieces", "2+2?", 30, 11],
-    ["a long prompt", "The quick brown fox jumps over the lazy dog. ".repeat(100), 5, 1_011],
-  ])("pays no more than for the whole: %s", (_, content, length, promptTokens) => {
-    const half = { messages: [{ content }], maxTokens: 500 };
-    const delivered = { characters: 50 * length, chunks: 50 };
-    const left = usedTokens(MODEL, half, { content: "", usage: null, delivered });
-    expect(chargeFor(MODEL, left)).toBeLessThan(chargeFor(MODEL, usage(promptTokens, 100)));
+  const fox = "The quick brown fox jumps over the lazy dog. ".repeat(100);
+  const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(5_000)}` } };
+  const turn = (content: unknown) => ({ role: "user", content });
+  const parts = (...list: unknown[]) => turn([{ type: "text", text: "2+2?" }, ...list]);
+  const tool = {
+    type: "function",
+    function: {
+      name: "get_weather",
+      parameters: { type: "object", properties: { city: { type: "string" } } },
+    },
+  };
+  /** Messages and tools, characters of a piece, what the server counts of the whole, the charge. */
+  const cases: [string, object[], number, ChatUsage, bigint?][] = [
+    ["short pieces", [turn("2+2?")], 2, usage(11, 100), 201n],
+    ["long pieces", [turn("2+2?")], 30, usage(11, 100), 501n],
+    ["a long prompt", [turn(fox)], 5, usage(1_011, 100)],
+    ["long words", [turn("internal documentation ".repeat(400))], 5, usage(1_211, 100)],
+    ["indented code", [turn(`${" ".repeat(40)}"type": "string",\n`.repeat(100))], 5, usage(911, 51)],
+    ["an image of fewer tokens than the most", [parts(image)], 5, usage(96, 51)],
+    ["parts of text", Array.from({ length: 50 }, () => parts()), 5, usage(411, 51)],
+    ["short turns", Array.from({ length: 100 }, () => turn("ok")), 5, usage(305, 51)],
+    [
+      "tools, which templates shorten",
+      [turn("2+2?"), ...Array.from({ length: 20 }, () => tool)],
+      5,
+      usage(431, 51),
+    ],
+    ["cached tokens", [turn(fox)], 5, usage(1_011, 51, { cachedTokens: 1_000 }), 782n],
+    ["hidden reasoning", [turn("2+2?")], 5, usage(11, 800, { reasoningTokens: 700 })],
+    ["cheap reasoning", [turn("2+2?")], 5, usage(11, 51, { reasoningTokens: 50 })],
+  ];
+
+  it.each(cases)("pays no more than for the whole: %s", (what, sent, length, whole, due) => {
+    const reasoningRate = what === "cheap reasoning" ? rate("1") : undefined;
+    const model: ChatModel = { ...DISCOUNTED, reasoningRate, imageTokens: 1_024 };
+    const prompt = [{ content: JSON.stringify(sent) }];
+    const half = { messages: prompt, sent, imageTokens: 1_024, maxTokens: 500 };
+    const delivered = { characters: 50 * length, chunks: 50, isCut: true };
+    const left = (counted: ReportedUsage | null) =>
+      chargeFor(model, usedTokens(model, half, { content: "", usage: counted, delivered }));
+    const all = chargeFor(model, usedTokens(model, half, { content: "", usage: whole }));
+    if (due !== undefined) expect(left(null)).toBe(due);
+    expect(left(null)).toBeLessThanOrEqual(all);
+    // Counted with each chunk, without the details of the last count.
+    const behind = usage(whole.promptTokens, Math.min(50, whole.completionTokens));
+    expect(left(behind)).toBeLessThanOrEqual(all);
+  });
+
+  it("pays for images and tokens in full where the server ended and counted nothing", () => {
+    const sent = [parts(image)];
+    const whole = { messages: [{ content: "2+2?" }], sent, imageTokens: 1_024, maxTokens: 500 };
+    const delivered = { characters: 50, chunks: 50, isCut: false };
+    const used = usedTokens(DISCOUNTED, whole, { content: "", usage: null, delivered });
+    expect(chargeFor(DISCOUNTED, used)).toBe((4n + 1n + 1_024n) * 2n + 10n * 10n);
   });
 });
 

@@ -410,7 +410,7 @@ export type GetUsageResponse = Message<"toolgate.console.v1.GetUsageResponse"> &
   keys: KeyUsage[];
 
   /**
-   * Failed runs by error code, most frequent first.
+   * Failed and refused calls by error code, most frequent first.
    *
    * @generated from field: repeated toolgate.console.v1.FailureUsage failures = 4;
    */
@@ -466,7 +466,8 @@ export type Usage = Message<"toolgate.console.v1.Usage"> & {
   spentUsdcMicrousd: bigint;
 
   /**
-   * Recorded runs that failed or were cancelled; they are not charged.
+   * Calls that were not charged: runs that failed or were cancelled, and calls refused before a run as long
+   * as the request log has them. A quote (402) is none.
    *
    * @generated from field: int64 failed_calls = 3;
    */

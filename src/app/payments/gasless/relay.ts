@@ -108,15 +108,7 @@ export class GaslessRelay implements Relay {
     return this.#blockhashes.get();
   }
 
-  async build({
-    quote,
-    payer,
-    signal,
-  }: {
-    quote: Quote;
-    payer: string;
-    signal: AbortSignal;
-  }): Promise<UnsignedTransaction> {
+  async build({ quote, payer, signal }: Parameters<Relay["build"]>[0]): Promise<UnsignedTransaction> {
     this.#requireRelayable(quote, this.#deps.clock.now());
     const recent = await unlessAborted(this.#blockhashes.get(), signal);
     if (recent) return this.#deps.sponsor.build({ quote, payer, recent });

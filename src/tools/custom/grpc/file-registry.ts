@@ -1,36 +1,13 @@
 import { createFileRegistry, create, type FileRegistry } from "@bufbuild/protobuf";
-import {
-  file_google_protobuf_any,
-  file_google_protobuf_api,
-  file_google_protobuf_descriptor,
-  file_google_protobuf_duration,
-  file_google_protobuf_empty,
-  file_google_protobuf_field_mask,
-  file_google_protobuf_source_context,
-  file_google_protobuf_struct,
-  file_google_protobuf_timestamp,
-  file_google_protobuf_type,
-  file_google_protobuf_wrappers,
-  type FileDescriptorProto,
-  FileDescriptorSetSchema,
-} from "@bufbuild/protobuf/wkt";
+import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import * as wellKnown from "@bufbuild/protobuf/wkt";
 import { completeFiles } from "./complete-files.ts";
 
 /** Well-known types. A server's own copies are ignored, since the library defines their JSON form. */
 const BUILT_IN: ReadonlyMap<string, FileDescriptorProto> = new Map(
-  [
-    file_google_protobuf_any,
-    file_google_protobuf_api,
-    file_google_protobuf_descriptor,
-    file_google_protobuf_duration,
-    file_google_protobuf_empty,
-    file_google_protobuf_field_mask,
-    file_google_protobuf_source_context,
-    file_google_protobuf_struct,
-    file_google_protobuf_timestamp,
-    file_google_protobuf_type,
-    file_google_protobuf_wrappers,
-  ].map(({ proto }) => [proto.name, proto]),
+  Object.values(wellKnown).flatMap((value) =>
+    "kind" in value && value.kind === "file" ? [[value.proto.name, value.proto] as const] : [],
+  ),
 );
 
 /** Returns imports that are neither in the files nor well-known. */
@@ -58,15 +35,20 @@ export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): Fil
   if (missing !== undefined) throw new Error(`the type ${missing} is not declared`);
   const ordered = new Set<FileDescriptorProto>();
   const visited = new Set<string>();
-  const visit = (name: string): void => {
+  const visit = (name: string, above: readonly string[]): void => {
+    if (above.includes(name))
+      throw new Error(
+        `the files ${[...above.slice(above.indexOf(name)), name].join(" → ")} import each other; set ` +
+          "descriptor_set to one that protoc or buf builds from the sources",
+      );
     if (visited.has(name)) return;
     visited.add(name);
     const file = BUILT_IN.get(name) ?? files.get(name);
     if (!file) return;
     // Imports come first.
-    for (const imported of file.dependency) visit(imported);
+    for (const imported of file.dependency) visit(imported, [...above, name]);
     ordered.add(file);
   };
-  for (const [name, file] of files) if (!isBuiltIn(file)) visit(name);
+  for (const [name, file] of files) if (!isBuiltIn(file)) visit(name, []);
   return createFileRegistry(create(FileDescriptorSetSchema, { file: [...ordered] }));
 }

@@ -149,6 +149,7 @@ export class GrpcBackend implements Backend {
         `the server is not available`,
         retryAfterSeconds(error) ?? RETRY_SECONDS,
         error,
+        code === status.RESOURCE_EXHAUSTED ? 429 : 503,
       );
     if (code === undefined) return callFailed(tool, "the server could not be called", error);
     const what = `the server answered ${status[code] ?? "with an unknown status"}`;

@@ -1,30 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../domain/core/json.ts";
+import { NAMED_SCHEMAS, SCHEMAS } from "../schema-drafts.ts";
 import { resolveReference, type OpenApiDocument } from "./document.ts";
-
-/** Keywords with schemas, and keywords with named schemas (JSON Schema). */
-const SCHEMAS: ReadonlySet<string> = new Set([
-  "additionalItems",
-  "additionalProperties",
-  "allOf",
-  "anyOf",
-  "contains",
-  "else",
-  "if",
-  "items",
-  "not",
-  "oneOf",
-  "prefixItems",
-  "propertyNames",
-  "then",
-  "unevaluatedItems",
-  "unevaluatedProperties",
-]);
-const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
-  "dependencies",
-  "dependentSchemas",
-  "patternProperties",
-  "properties",
-]);
 
 /** Irrelevant for callers, or anchors that could collide. */
 const DROPPED =

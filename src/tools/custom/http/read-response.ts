@@ -95,7 +95,7 @@ function failure(tool: string, { status, headers }: Response): Error {
   const cause = new Error(`HTTP ${status}`);
   if (status === 429 || status === 503) {
     const seconds = retryAfterOf(headers, MAX_RETRY_SECONDS) ?? DEFAULT_RETRY_SECONDS;
-    return unavailable(tool, "the server is busy", seconds, cause);
+    return unavailable(tool, "the server is busy", seconds, cause, status);
   }
   if (status === 401 || status === 402 || status === 403 || status === 407)
     return callFailed(tool, "the server refused the operator's credentials", cause);

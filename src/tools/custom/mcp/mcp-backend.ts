@@ -149,7 +149,8 @@ export class McpBackend implements Backend {
     if (signal.aborted)
       return failedAfterWork(tool, `the server did not answer within ${timeoutMs / 1000} s`, error);
     const busy = causeOf(error, ServerBusyError);
-    if (busy) return unavailable(tool, "the server is not available", busy.retryAfterSeconds, error);
+    if (busy)
+      return unavailable(tool, "the server is not available", busy.retryAfterSeconds, error, busy.status);
     return callFailed(tool, "the server did not answer the call", error);
   }
 }

@@ -9,9 +9,11 @@ const MAX_RETRY_SECONDS = 3_600;
 export class ServerBusyError extends Error {
   override name = "PatienceError";
   readonly retryAfterSeconds: number;
+  readonly status: number;
 
   constructor(response: Response) {
     super(`the server answered ${response.status}`);
+    this.status = response.status;
     this.retryAfterSeconds = retryAfterOf(response.headers, MAX_RETRY_SECONDS) ?? RETRY_SECONDS;
   }
 }

@@ -2,6 +2,8 @@ import path from "node:path";
 import { clone, create, toBinary, type MessageShape } from "@bufbuild/protobuf";
 import {
   FileDescriptorProtoSchema,
+  FieldDescriptorProtoSchema,
+  DescriptorProtoSchema,
   type DescriptorProto,
   type FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
@@ -161,6 +163,25 @@ describe("gRPC reflection", () => {
     });
     await expect(open(await listening(server), "Perform").describe(never)).rejects.toThrow(
       `lacks odd.v1.Everything, which ${SERVICE} needs; set descriptor_set instead`,
+    );
+  });
+
+  it("says which files import each other, as @grpc/reflection makes one file of each package", async () => {
+    const server = echoing(types);
+    const field = (typeName: string) =>
+      create(FieldDescriptorProtoSchema, { name: "other", number: 99, typeName, label: 1 });
+    const other = create(FileDescriptorProtoSchema, { name: "other.proto", package: "other" });
+    other.messageType.push(
+      create(DescriptorProtoSchema, { name: "M", field: [field(".odd.v1.Everything")] }),
+    );
+    reflecting(server, () => {
+      const all = changed();
+      const { messageType = [] } = all.find(({ package: scope }) => scope === "odd.v1") ?? {};
+      messageType.find(({ name }) => name === "Everything")?.field.push(field(".other.M"));
+      return [...all, other];
+    });
+    await expect(open(await listening(server), "Echo").describe(never)).rejects.toThrow(
+      /the files (.*odd.proto → other.proto|other.proto → .*odd.proto) → .* import each other; set descriptor_set/,
     );
   });
 

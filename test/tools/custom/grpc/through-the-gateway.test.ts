@@ -123,7 +123,7 @@ describe("custom gRPC and MCP tools", () => {
   it.each([
     ["perform", { what: "refuse", code: status.NOT_FOUND }, 400, "TOOL_FAILED", "the reason why"],
     ["fail", {}, 400, "TOOL_FAILED", "the reason why"],
-    ["perform", { what: "busy" }, 503, "UNAVAILABLE"],
+    ["perform", { what: "busy" }, 429, "UNAVAILABLE"],
     // The server echoes the operator's secret.
     ["perform", { what: KEY }, 500, "TOOL_FAILED"],
   ])("charges nothing when %s(%o) fails", async (tool, params, httpStatus, code, words = "") => {

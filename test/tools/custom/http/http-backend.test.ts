@@ -169,7 +169,7 @@ describe("failing HTTP servers", () => {
     [503, "Fri, 31 Dec 9999 23:59:59 GMT", 300],
   ])("reports HTTP %s with Retry-After %s as UNAVAILABLE", async (status, header, retryAfterSeconds) => {
     const answer = call((response) => json(response, status, {}, { "Retry-After": header }));
-    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", retryAfterSeconds });
+    await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE", status, retryAfterSeconds });
   });
 
   it.each<[string, ThirdParty["answer"], RegExp, object?]>([

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { LookupFunction } from "node:net";
@@ -8,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { customToolsSchema } from "../../../../src/tools/custom/config.ts";
 import { HttpBackend } from "../../../../src/tools/custom/http/http-backend.ts";
 import { resolveCustomTools, type CustomToolSettings } from "../../../../src/tools/custom/settings.ts";
+import { closeServer, listen } from "../../../support/servers.ts";
 
 export interface Received {
   method: string | undefined;
@@ -36,20 +36,12 @@ export async function startThirdParty(port = 0): Promise<ThirdParty> {
     party.answer(response, received);
   }
   server.on("connection", () => party.connections++);
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("not a TCP address");
   const party: ThirdParty = {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${await listen(server, port)}`,
     received: [],
     connections: 0,
     answer: (response) => json(response, 200, { fine: true }),
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
+    close: () => closeServer(server),
   };
   return party;
 }

@@ -281,13 +281,14 @@ describe("misbehaving MCP servers", () => {
   });
 
   it.each([
-    ["429", { "retry-after": "7" }, 7],
-    ["503", {}, 2],
-    ["503", { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 1],
+    [429, { "retry-after": "7" }, 7],
+    [503, {}, 2],
+    [503, { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }, 1],
   ])("backs off if the server answers %s with %o", async (status, headers, seconds) => {
-    const server = await lying((response) => response.writeHead(Number(status), headers).end());
+    const server = await lying((response) => response.writeHead(status, headers).end());
     await expect(call(open(server.url, "odd"))).rejects.toMatchObject({
       code: "UNAVAILABLE",
+      status,
       retryAfterSeconds: seconds,
     });
     expect(server.calls()).toHaveLength(1);
