@@ -21,7 +21,18 @@ export function Dialog({ open, title, onClose, actions, children }: DialogProps)
     if (!open && element.open) element.close();
   }, [open]);
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={heading} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={heading}
+      // Closing goes through `open` alone: a shortcut pressed at once after Esc opens it again.
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      // The event comes late, perhaps when the dialog is open again.
+      onClose={({ currentTarget }) => !currentTarget.open && onClose()}
+    >
       <h2 id={heading}>{title}</h2>
       {open && (
         <>
