@@ -6,11 +6,11 @@ import { text } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { costOf, repeat, type Cost } from "../support/cost.ts";
+import { costOf, repeat } from "../support/cost.ts";
 import { useWorld } from "../support/use-world.ts";
 import { endOf, framed, rawCall, type CallEnd } from "../transport/grpc/raw-call.ts";
 
-const TIMES = 10;
+const [TIMES, ROUNDS] = [10, 8];
 /** Largest cost of a rejected request relative to `GET /health`, including the client's part. */
 const [RATIO, BODY_RATIO, MESSAGE_RATIO] = [8, 40, 24];
 const MB = 1024 * 1024;
@@ -27,12 +27,25 @@ const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const world = useWorld();
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const getHealth = () => answerTo("/health");
-let health: Cost;
-beforeAll(async () => {
-  await repeat(4 * TIMES, getHealth);
-  health = await costOf(() => repeat(TIMES, getHealth));
-});
+beforeAll(() => repeat(4 * TIMES, getHealth));
 afterAll(() => agent.destroy());
+
+/** Fails if work is expensive beside `GET /health` in each of some rounds: a busy machine adds to some. */
+async function expectCheap(work: () => Promise<unknown>, mostCpu: number): Promise<void> {
+  const rounds: Record<"cpu" | "stall" | "memory", number>[] = [];
+  const isExpensive = ({ cpu, stall, memory }: (typeof rounds)[number]) =>
+    cpu >= mostCpu || stall >= RATIO || memory >= 64 * MB;
+  while (rounds.length < ROUNDS && rounds.every(isExpensive)) {
+    const health = await costOf(() => repeat(TIMES, getHealth));
+    const cost = await costOf(work);
+    rounds.push({
+      cpu: cost.cpuMs / health.cpuMs,
+      stall: cost.stallMs / Math.max(50, health.stallMs),
+      memory: cost.grownBytes,
+    });
+  }
+  expect(rounds.every(isExpensive), JSON.stringify(rounds)).toBe(false);
+}
 
 async function answerTo(path: string, options: RequestOptions = {}, body?: Buffer): Promise<string> {
   const sent = request(`${world.gateway.baseUrl}${path}`, { agent, ...options });
@@ -49,10 +62,7 @@ describe("Connect and gRPC-Web without a key", () => {
     const ask = async () =>
       (answer = await answerTo(path, { method: body ? "POST" : "GET", headers: headers ?? {} }, body));
     await repeat(3, ask);
-    const cost = await costOf(() => repeat(TIMES, ask));
-    expect.soft(cost.cpuMs / health.cpuMs).toBeLessThan(body ? BODY_RATIO : RATIO);
-    expect.soft(cost.stallMs / Math.max(50, health.stallMs)).toBeLessThan(RATIO);
-    expect.soft(cost.grownBytes).toBeLessThan(64 * MB);
+    await expectCheap(() => repeat(TIMES, ask), body ? BODY_RATIO : RATIO);
     return answer;
   }
 
@@ -136,7 +146,7 @@ describe("gRPC without a key", () => {
     message: Buffer,
   ): Promise<CallEnd[]> {
     let ends: CallEnd[] = [];
-    const cost = await costOf(async () => {
+    const work = async () => {
       const streams = Array.from({ length: calls }, () => {
         const stream = rawCall(session, path, headers);
         stream.write(message);
@@ -144,10 +154,8 @@ describe("gRPC without a key", () => {
       });
       await repeat(TIMES, getHealth);
       ends = await Promise.all(streams);
-    });
-    expect.soft(cost.stallMs / Math.max(50, health.stallMs)).toBeLessThan(RATIO);
-    expect.soft(cost.cpuMs / (health.cpuMs * (1 + calls / TIMES))).toBeLessThan(MESSAGE_RATIO);
-    expect.soft(cost.grownBytes).toBeLessThan(64 * MB);
+    };
+    await expectCheap(work, MESSAGE_RATIO * (1 + calls / TIMES));
     return ends;
   }
 
@@ -181,15 +189,13 @@ describe("gRPC without a key", () => {
       await endOf(stream);
     };
     await repeat(TIMES, streams);
-    const cost = await costOf(() => repeat(TIMES, streams));
-    expect(cost.cpuMs / health.cpuMs).toBeLessThan(RATIO);
+    await expectCheap(() => repeat(TIMES, streams), RATIO);
   });
 
   it("ignores binary metadata and long timeouts", async () => {
     const headers = { "a-bin": ",".repeat(20_000), "grpc-timeout": "1".repeat(9_000) };
     const ask = async () => void (await endOf(rawCall(session, CALL_TOOL, headers)));
     await repeat(TIMES, ask);
-    const cost = await costOf(() => repeat(TIMES, ask));
-    expect(cost.cpuMs / health.cpuMs).toBeLessThan(RATIO);
+    await expectCheap(() => repeat(TIMES, ask), RATIO);
   });
 });
