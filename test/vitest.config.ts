@@ -19,6 +19,20 @@ const labs = [
   "test/security/costs/{attack,search}.test.ts",
 ];
 
+/** On servers of their own. */
+const labsProject = {
+  extends: true as const,
+  test: {
+    name: "labs",
+    include: [...labs, "test/clients/clients.test.ts", "test/postgres/operations/tamperings.test.ts"],
+    env: { EVERY_CELL: "1" },
+    globalSetup: ["test/support/global-setup.ts"],
+    // Each of them uses all cores: one after the other, after all others.
+    fileParallelism: false,
+    sequence: { groupOrder: 1 },
+  },
+};
+
 export default defineConfig({
   root,
   test: {
@@ -53,18 +67,7 @@ export default defineConfig({
           globalSetup: [generate, "test/support/global-setup.ts"],
         },
       },
-      {
-        extends: true,
-        test: {
-          name: "labs",
-          include: [...labs, "test/clients/clients.test.ts", "test/postgres/operations/tamperings.test.ts"],
-          env: { EVERY_CELL: "1" },
-          globalSetup: ["test/support/global-setup.ts"],
-          // Each of them uses all cores: one after the other, after all others.
-          fileParallelism: false,
-          sequence: { groupOrder: 1 },
-        },
-      },
+      ...(process.env["TEST_POSTGRES"] ? [] : [labsProject]),
     ],
   },
 });

@@ -22,6 +22,13 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await query(serverUrl, `ALTER DATABASE ${templateName} WITH ALLOW_CONNECTIONS false IS_TEMPLATE true`);
 }
 
+/** Removes the template and the role. */
+export async function dropTemplate(serverUrl: string): Promise<void> {
+  await query(serverUrl, `ALTER DATABASE ${templateName} IS_TEMPLATE false`);
+  await query(serverUrl, `DROP DATABASE ${templateName}`);
+  await query(serverUrl, `DROP ROLE ${SERVING.role}`);
+}
+
 /** Creates the role if missing and grants it the rights on a database of the current schema. */
 export async function makeServingRole(url: string): Promise<void> {
   await query(url, `CREATE ROLE ${SERVING.role} LOGIN PASSWORD '${SERVING.password}'`);

@@ -23,7 +23,7 @@ async function passesOn(schema: MadeUpSchema): Promise<boolean> {
       `--outputFile.json=${report}`,
     ];
     await command("vitest", ["run", ...options, ...MONEY], {
-      env: { TEST_SCHEMA: schema.folder },
+      env: { TEST_SCHEMA: schema.folder, TEST_POSTGRES: "" },
     });
     const { numPassedTests, success } = JSON.parse(await readFile(report, "utf8")) as {
       numPassedTests: number;
