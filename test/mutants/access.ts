@@ -248,8 +248,8 @@ export const ACCESS: readonly Mutant[] = [
   ...mutants(sqlFile("functions/ledger_start.sql"), ACCOUNT_MOVES, {
     "move-freezes": [
       "An account that moves starts no call from its balance.",
-      "where not frozen and (available",
-      "where (available",
+      "where not frozen and (account",
+      "where (account",
     ],
   }),
   ...mutants(sqlFile("functions/account_depart.sql"), ACCOUNT_MOVES, {

@@ -133,13 +133,13 @@ export const LEDGER: readonly Mutant[] = [
   ...mutants(sqlFile("functions/ledger_start.sql"), LEDGER_TESTS, {
     "start-covered": [
       "The fast path starts a call only if the balance covers it and the calls before it.",
-      "(available >= total and",
-      "(available >= price and",
+      "where available >= total or price = 0",
+      "where available >= price or price = 0",
     ],
     "start-claimed": [
       "The fast path starts a call with a key only if it inserted the claim.",
-      "and (claim_key is null or run_id = any (claimed))",
-      "",
+      "where run_id = any (claimed) or claim_key is null",
+      "where claim_key is not null or claim_key is null",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_start.sql"), LOCKS, {
@@ -150,8 +150,8 @@ export const LEDGER: readonly Mutant[] = [
     ],
     "start-once": [
       "A run that the fast path is sent twice is held once.",
-      "from numbered on conflict do nothing",
-      "from numbered on conflict (id) do update set price = excluded.price",
+      "from numbered ), debit as (",
+      "from numbered on conflict (id) do update set price = excluded.price ), debit as (",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_start.sql"), HOLDS, {
@@ -164,8 +164,8 @@ export const LEDGER: readonly Mutant[] = [
   ...mutants(sqlFile("functions/ledger_start.sql"), PATHS, {
     "start-numbered": [
       "The fast path numbers the holds of an account one after the other.",
-      "seq + count(*) filter (where price > 0) over earlier",
-      "seq + 1",
+      "seq + place end as run_seq",
+      "seq + 1 end as run_seq",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_grant.sql"), PATHS, {
@@ -230,8 +230,8 @@ export const LEDGER: readonly Mutant[] = [
   ...mutants(sqlFile("functions/ledger_return.sql"), LEDGER_TESTS, {
     "hold-released": [
       "A released run returns its hold to the balance.",
-      "set seq = last.return_seq, available = last.return_balance",
-      "set seq = last.return_seq",
+      "set seq = last.seq, available = last.available",
+      "set seq = last.seq",
     ],
   }),
   ...mutants(sqlFile("functions/ledger_sweep.sql"), FENCE, {

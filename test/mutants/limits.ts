@@ -123,8 +123,8 @@ export const LIMITS: readonly Mutant[] = [
   ...mutants(sqlFile("functions/ledger_start.sql"), BUDGETS, {
     "budget-fast-path": [
       "A call of a key whose limits changed does not take the fast path.",
-      "and account.limits_version = call.limits_version",
-      "",
+      "account.limits_version = call.limits_version or price = 0",
+      "true",
     ],
   }),
   ...mutants("src/app/calls/refusals.ts", REFUSED, {

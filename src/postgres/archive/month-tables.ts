@@ -96,7 +96,8 @@ export function pageOfMonth(month: Month, table: ArchivedTable, columns: readonl
   );
   // Unqualified, the order would be that of the texts, which no index has.
   return `select ${texts.join(", ")} from ${partitionOf(table, month)} part
-    where (part.account_id, part.id) > ($1, $2) order by part.account_id, part.id limit ${BATCH}`;
+    where (part.account_id, part.id) > ($1, $2) and part.account_id >= $1
+    order by part.account_id, part.id limit ${BATCH}`;
 }
 
 /** The rows of a month by account and id. Attached or not, its tables have the same names. */

@@ -67,7 +67,8 @@ const ALL: Along = {
   before: `(run.account_id, run.id) < (${PAGE_ACCOUNT}, $2) and run.account_id >= ${PAGE_ACCOUNT}`,
   among:
     `(run.account_id, run.id) <= (${PAGE_ACCOUNT}, least($2::uuid, $9::uuid)) ` +
-    `and (run.account_id, run.id) >= (${PAGE_ACCOUNT}, $8) and run.id < ${PAGE_BEFORE}`,
+    `and (run.account_id, run.id) >= (${PAGE_ACCOUNT}, $8) and run.id < ${PAGE_BEFORE} ` +
+    `and run.account_id >= ${PAGE_ACCOUNT}`,
   newest: "run.account_id desc, run.id desc",
 };
 

@@ -61,7 +61,7 @@ describe("archiving a month", () => {
     const { pool } = world.instance;
     const columns = await columnsOf(pool, table);
     const lowest = "'00000000-0000-0000-0000-000000000000'";
-    const page = pageOfMonth(MAY, table, columns).replace("$1", lowest).replace("$2", lowest);
+    const page = pageOfMonth(MAY, table, columns).replaceAll("$1", lowest).replace("$2", lowest);
     await inTransaction(pool, async (client) => {
       // It sorts only if it has to.
       await client.query("set local enable_seqscan = off; set local enable_sort = off");

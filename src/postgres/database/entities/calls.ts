@@ -58,7 +58,7 @@ export const RunEntity = defineEntity({
     returnBalance: p.bigint().nullable(),
   },
   indexes: [
-    { properties: ["accountId", "id"] },
+    sqlIndex("run_account_id_id_index", "on run (account_id, id) where account_id is not null"),
     sqlIndex("run_status_account_id_id_index", "on run (status, account_id, id) where status <> 'completed'"),
     sqlIndex("run_request_index", "on run (request_id) where not starts_with(request_id, 'req_')"),
   ],

@@ -45,16 +45,20 @@ begin
       select from payment where network = known.network and reference = known.reference for update
     ) locked;
     begin
-      with adoption as (
-        update payment set settled = true, fingerprint = call.fingerprint, claim_key = call.claim_key
+      with adoptable as (
+        select call.fingerprint, call.claim_key, known.place
         from unnest(calls) call
-        where payment.network = any (array(select network from unnest(credited)))
-          and payment.reference = any (array(select reference from unnest(credited)))
-          and call.payment = any (credited) and call.payment <> all (deposited)
-          and kinds[call.n] = 'new'
-          and payment.network = (call.payment).network and payment.reference = (call.payment).reference
-          and payment.account_id = call.account_id and payment.quote_id = call.quote_id
-          and not payment.settled and not payment.reversed
+        cross join lateral (
+          select ctid as place from payment
+          where network = (call.payment).network and reference = (call.payment).reference
+            and account_id = call.account_id and quote_id = call.quote_id
+            and not settled and not reversed offset 0
+        ) known
+        where call.payment = any (credited) and call.payment <> all (deposited) and kinds[call.n] = 'new'
+      ), adoption as (
+        update payment set settled = true, fingerprint = adoptable.fingerprint,
+          claim_key = adoptable.claim_key
+        from adoptable where payment.ctid = adoptable.place
         returning payment.network, payment.reference
       )
       select coalesce(array_agg(row(network, reference)::payment_key), '{}') into adopted from adoption;

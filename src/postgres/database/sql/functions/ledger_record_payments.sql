@@ -8,18 +8,22 @@ returns void language plpgsql as $$
 declare
   treasury constant uuid := '00000000-0000-0000-0000-000000000001';
 begin
-  update payment set claim_key = claim.key
-  from unnest(calls) call
-  cross join lateral (
-    select key, network, reference from idempotency
-    where account_id = call.account_id and key = call.claim_key offset 0
-  ) claim
-  where payment.network = any (array(select network from unnest(credited || deposited)))
-    and payment.reference = any (array(select reference from unnest(credited || deposited)))
-    and row(claim.network, claim.reference)::payment_key = any (credited || deposited)
-    and kinds[call.n] = 'granted'
-    and payment_claims[call.n] <> call.claim_key
-    and payment.network = claim.network and payment.reference = claim.reference;
+  with pointed as (
+    select claim.key, known.place
+    from unnest(calls) call
+    cross join lateral (
+      select key, network, reference from idempotency
+      where account_id = call.account_id and key = call.claim_key offset 0
+    ) claim
+    cross join lateral (
+      select ctid as place from payment
+      where network = claim.network and reference = claim.reference offset 0
+    ) known
+    where row(claim.network, claim.reference)::payment_key = any (credited || deposited)
+      and kinds[call.n] = 'granted'
+      and payment_claims[call.n] <> call.claim_key
+  )
+  update payment set claim_key = pointed.key from pointed where payment.ctid = pointed.place;
 
   -- Before the hold of its call.
   insert into transfer (debit, credit, amount, kind, ref, seq, balance)

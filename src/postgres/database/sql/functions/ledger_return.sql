@@ -5,15 +5,21 @@ returns void language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  accounts constant uuid[] = array(select account_id from run where id = any (runs));
+  counts boolean;          -- whether budgets may count them
   item record;
   returned uuid[];
+  holders uuid[];
   seqs bigint[];
   balances bigint[];
 begin
-  perform from account where id = any (accounts) order by id for update;
+  select bool_or(limits_version > 0) into counts from (
+    select limits_version from account
+    where id = any (array(select account_id from run where id = any (runs)))
+    order by id
+    for update
+  ) locked;
 
-  if exists (select from account where id = any (accounts) and limits_version > 0) then
+  if counts then
     for item in
       select run.key_id, run.group_id, (run.started_at at time zone 'utc')::date as day,
         sum(run.price - coalesce(charged.debited, 0)) as amount
@@ -25,10 +31,10 @@ begin
     end loop;
   end if;
 
-  select array_agg(id), array_agg(seq + place), array_agg(available + amount)
-  into returned, seqs, balances
+  select array_agg(id), array_agg(account_id), array_agg(seq + place), array_agg(available + amount)
+  into returned, holders, seqs, balances
   from (
-    select run.id, account.seq, account.available, row_number() over earlier as place,
+    select run.id, run.account_id, account.seq, account.available, row_number() over earlier as place,
       sum(run.price - coalesce(charged.debited, 0)) over earlier as amount
     from (select * from run where id = any (runs) offset 0) run
     cross join lateral (select seq, available from account where id = run.account_id offset 0) account
@@ -40,12 +46,11 @@ begin
     return_balance = balances[array_position(returned, id)]
   where id = any (returned);
   -- Of an account, the last return has its balance.
-  update account set seq = last.return_seq, available = last.return_balance
+  update account set seq = last.seq, available = last.available
   from (
-    select distinct on (account_id) account_id, return_seq, return_balance
-    from (select account_id, return_seq, return_balance from run where id = any (returned) offset 0) run
-    order by account_id, return_seq desc
+    select distinct on (id) id, seq, available
+    from unnest(holders, seqs, balances) moved (id, seq, available) order by id, seq desc
   ) last
-  where account.id = any (accounts) and account.id = last.account_id;
+  where account.id = any (holders) and account.id = last.id;
 end
 $$;

@@ -17,10 +17,8 @@ declare
   commit_mode constant text = set_config('synchronous_commit', 'off', true);
   claimed uuid[] = '{}';
   started uuid[];
-  expected bigint;
-  ids constant uuid[] = array(select id from unnest(runs) id order by id);
-  known constant uuid[] = array(
-    select id from run where id = any (ids) and id between ids[1] and ids[cardinality(ids)]);
+  ids uuid[];
+  known uuid[] = '{}';     -- runs that were sent before
 begin
   if array_remove(claims, null) <> '{}' then
     with inserted as (
@@ -35,25 +33,39 @@ begin
     select coalesce(array_agg(run_id), '{}') into claimed from inserted;
   end if;
 
-  -- Runs are listed by their ids (UUIDv7), so they are dated by them. A run that is known was sent before.
-  with covered as (
-    select call.*, available, seq
+  -- A call with a new claim was not sent before.
+  if array_position(claims, null) > 0 then
+    ids := array(select id from unnest(runs) id order by id);
+    known := array(
+      select found.id from unnest(runs) call (run_id)
+      cross join lateral (
+        select id from run where id = run_id and id between ids[1] and ids[cardinality(ids)] offset 0
+      ) found);
+  end if;
+
+  -- Runs are listed by their ids (UUIDv7), so they are dated by them. After a price that the balance does not
+  -- cover no other of the account is covered, so that numbers have no gap.
+  with numbered as (
+    select *, case when price > 0 then seq + place end as run_seq,
+      case when price > 0 then available - total end as run_balance
     from (
-      select *, sum(price) over (partition by account_id order by n) as total
-      from unnest(accounts, runs, requests, tools, prices, keys, claims, versions, limits)
-        with ordinality call (
-          account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, limits_version, n)
+      select call.*, available, seq, sum(price) over earlier as total,
+        count(*) filter (where price > 0) over earlier as place
+      from (
+        select *
+        from unnest(accounts, runs, requests, tools, prices, keys, claims, versions, limits)
+          with ordinality call (
+            account_id, run_id, request_id, tool, price, key_id, claim_key, config_version, limits_version, n)
+        where run_id = any (claimed) or claim_key is null and run_id <> all (known)
+        order by account_id, n
+      ) call
+      cross join lateral (
+        select available, seq, frozen, limits_version from account where id = call.account_id for update
+      ) account
+      where not frozen and (account.limits_version = call.limits_version or price = 0)
+      window earlier as (partition by account_id order by n)
     ) call
-    cross join lateral (
-      select available, seq, frozen, limits_version from account where id = call.account_id for update
-    ) account
-    where not frozen and (available >= total and account.limits_version = call.limits_version or price = 0)
-      and (claim_key is null or run_id = any (claimed)) and run_id <> all (known)
-  ), numbered as (
-    select *,
-      case when price > 0 then seq + count(*) filter (where price > 0) over earlier end as run_seq,
-      case when price > 0 then available - sum(price) over earlier end as run_balance
-    from covered window earlier as (partition by account_id order by n)
+    where available >= total or price = 0
   ), inserted as (
     insert into run (
       id, account_id, tool, status, owner, lease_until, price, claim_key, paid_by, created_at, started_at,
@@ -62,8 +74,6 @@ begin
       to_timestamp(('x' || substr(encode(uuid_send(run_id), 'hex'), 1, 12))::bit(48)::bigint / 1000.0), now(),
       key_id, config_version, request_id, run_seq, run_balance
     from numbered
-    on conflict do nothing
-    returning id
   ), debit as (
     select array_agg(account_id) as accounts, array_agg(seq) as seqs, array_agg(amount) as amounts
     from (
@@ -75,10 +85,7 @@ begin
       seq = seqs[array_position(debit.accounts, id)]
     from debit where id = any (debit.accounts)
   )
-  select coalesce(array_agg(id), '{}'), (select count(*) from numbered) into started, expected from inserted;
-  if cardinality(started) < expected then
-    raise serialization_failure using message = 'a run was started while this batch waited';
-  end if;
+  select coalesce(array_agg(run_id), '{}') into started from numbered;
 
   if not claimed <@ started then
     delete from idempotency where ctid = any (array(

@@ -1,0 +1,2 @@
+-- An index: nothing that the schemas before it lack.
+select 1;
