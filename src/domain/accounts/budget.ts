@@ -46,9 +46,11 @@ function textOf(limits: Partial<KeyLimits> | undefined): string {
     .join()} ${tools ? [...tools].sort().join() : "all"}`;
 }
 
-/** Whether the ledger has to count the calls. */
-export function isBudget({ perDay, perMonth, inAll }: BudgetLimits): boolean {
-  return perDay !== undefined || perMonth !== undefined || inAll !== undefined;
+/** Whether a key has to have a budget: for limits, or for a warning level that was set before its limits. */
+export function isBudget({ perDay, perMonth, inAll, warnPercent }: BudgetLimits): boolean {
+  return (
+    [perDay, perMonth, inAll].some((limit) => limit !== undefined) || warnPercent !== DEFAULT_WARN_PERCENT
+  );
 }
 
 /** One period of a budget now. Amounts in micro-USD. */

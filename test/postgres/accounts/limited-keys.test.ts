@@ -307,6 +307,15 @@ describe("changes of limits at once", () => {
     );
   });
 
+  it("keep a warning level that comes before the limits", async () => {
+    const { key } = await newKey();
+    const { keyId, accountId } = key;
+    const changed = { warnPercent: 95, perDay: 7n };
+    for (const [name, value] of Object.entries(changed))
+      await one.apiKeys.update({ keyId, accountId, ...NO_CHANGE, limits: { [name]: value } });
+    expect((await one.apiKeys.get(keyId)).limits).toEqual({ ...NO_LIMITS, ...changed });
+  });
+
   it("are refused when they replace limits that another change made, but for one", async () => {
     const { key } = await newKey(TIGHT);
     const { keyId, accountId } = key;

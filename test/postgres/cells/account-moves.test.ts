@@ -47,7 +47,9 @@ const transfersOf = async (cell: TestCell, accountId: string) => {
 
 describe("an account that moves", () => {
   it("takes its balance and keys along, and is refused where it was", async () => {
-    const { accountId, secret, keyId } = await customer(two, 5n * PRICE, { limits: { perCall: PRICE } });
+    const { accountId, secret, keyId } = await customer(two, 5n * PRICE, {
+      limits: { ...NO_LIMITS, perCall: PRICE },
+    });
     const before = { two: await clearingOf(two), three: await clearingOf(three) };
     expect(await move(two, three, accountId)).toEqual({ accountId, amount: 5n * PRICE });
     expect([await balanceOf(two, accountId), await balanceOf(three, accountId)]).toEqual([0n, 5n * PRICE]);
