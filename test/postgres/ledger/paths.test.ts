@@ -224,7 +224,8 @@ async function start(world: World, calls: readonly CallAuthorization[]) {
       for (const run of rows[0]?.started ?? []) answers[idFromUuid("run", run)] = { kind: "started" };
       const others = left.filter(({ runId }) => !answers[runId]);
       const decided = await world.pool.query<{ n: number; kind: string }>(
-        `select n, kind, result, case kind when 'insufficient' then balance end as balance, replayed_run
+        // The balance of a refusal is that before the other calls of its batch, or after some.
+        `select n, kind, result, replayed_run
          from ledger_authorize(array(select call
            from json_populate_recordset(null::ledger_call, $1) call), $2, $3 * interval '1 ms')`,
         [JSON.stringify([...others, ...(world.decoy ? [DECOY] : [])].map(callRecord)), INSTANCE, LEASE_MS],
@@ -293,7 +294,10 @@ async function finish(world: World, endings: readonly Ending[]) {
 /** Tables that no call writes to, with rows of the installation. */
 const INSTALLED = ["migration", "schema_file", "schema_version"];
 
-/** The rows of all tables, without ids that the database makes up; times to the hour. */
+/**
+ * The rows of all tables, without ids that the database makes up, and without the order of returns, which
+ * end in any: the audit follows their numbers. Times to the hour.
+ */
 async function everyRow(pool: Pool): Promise<Record<string, string[]>> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `select relname as name from pg_class
@@ -318,8 +322,10 @@ const MADE_UP: Readonly<Record<string, object>> = {
 
 function comparable(table: string, row: object): string {
   const isEnded = table === "run" && "status" in row && row.status !== "active";
+  const isReturned = "return_seq" in row && row.return_seq !== null;
+  const ending = { ...(isEnded && { owner: "" }), ...(isReturned && { return_seq: 0, return_balance: 0 }) };
   return (
-    JSON.stringify({ ...row, ...MADE_UP[table], ...(isEnded && { owner: "" }) })
+    JSON.stringify({ ...row, ...MADE_UP[table], ...ending })
       .replaceAll(/"\d{4}-\d\d-\d\dT[^"]*"/g, (time) => String(hoursSince(time)))
       // Ids of receipts begin with their time.
       .replaceAll(/rcpt_[0-9a-f]{16}/g, "rcpt_")
