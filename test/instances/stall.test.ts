@@ -7,10 +7,10 @@ import type { Instance } from "./process.ts";
 import { CHAT, slowModel } from "./slow-model.ts";
 
 /** Two instances stall during paid calls, one beyond the time its runs are kept; a third sweeps. */
-const LEASE_MS = 1_000;
+const LEASE_MS = 2_000;
 /** Several leases, within the one lease of a run plus four for stalled instances. */
-const SHORT_MS = 3_300;
-const LONG_MS = 8_000;
+const SHORT_MS = 5_000;
+const LONG_MS = 14_000;
 const CALLS = 20;
 const BALANCE = 1_000_000n;
 
