@@ -117,6 +117,14 @@ const ASK = ({ memoryMb }: ProbeContext) => `const kept = [];
 try { for (let i = 0; i < ${Math.ceil(memoryMb / 16)} + 4; i += 1) kept.push(new ArrayBuffer(16 * 1048576)); } catch {}
 export default kept.length * 16 > ${memoryMb} ? ["more memory than there may be"] : [];`;
 
+/**
+ * Memory in use for long, less than the kernel permits: a busy host looks late, and some runtimes exit without
+ * an answer when an allocation fails.
+ */
+const HOLD = ({ memoryMb }: ProbeContext) => `const kept = [];
+for (let i = 0; i < ${Math.max(4, Math.min(10, Math.floor(memoryMb / 16) - 2))}; i += 1) kept.push(new Uint8Array(16 * 1048576).fill(1));
+await new Promise((go) => setTimeout(go, 20_000));`;
+
 /** Isolation rules that can be probed from inside. */
 export const PROBES: readonly Probe[] = [
   { name: "no permissions (JavaScript)", language: "javascript", code: JS_ATTEMPTS, problem: nothingFrom },
@@ -131,8 +139,7 @@ export const PROBES: readonly Probe[] = [
   {
     name: "memory in use",
     language: "javascript",
-    code: () => `const kept = []; for (let i = 0; i < 10; i += 1) { kept.push(new Uint8Array(16 * 1048576).fill(1)); await new Promise((go) => setTimeout(go, 20)); }
-await new Promise((go) => setTimeout(go, 20_000));`,
+    code: HOLD,
     limits: { memoryMb: { javascript: 16, python: 16 } },
     problem: ends("memory_limit"),
   },
