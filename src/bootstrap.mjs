@@ -2,13 +2,14 @@
 //   node src/bootstrap.mjs dev …            -> src/main.ts dev …, after installing what is missing
 //   node src/bootstrap.mjs --run FILE …     -> FILE …, after installing what is missing
 //   node src/bootstrap.mjs COMMAND …        -> src/main.ts COMMAND …; an operator's command never installs
-// Plain JavaScript on purpose: it is the one file that must run before anything is installed.
-import { spawn, spawnSync } from "node:child_process";
+// Plain JavaScript on purpose: it must run before anything is installed.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { isRecent, packagedNode, refuseNode, runOn } from "./packaged-node.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const modules = path.join(root, "node_modules");
@@ -18,8 +19,11 @@ const stamp = path.join(modules, ".installed");
 const [target, ...args] = process.argv.slice(2);
 if (target === "dev" || target === "--run") installWhatIsMissing();
 else refuseWhatIsMissing();
-const program = target === "--run" ? args : [path.join("src", "main.mjs"), ...process.argv.slice(2)];
-run(pinnedNode(), program);
+const [file, ...rest] = target === "--run" ? args : ["src/main.mjs", ...process.argv.slice(2)];
+const node = packagedNode() ?? (isRecent ? process.execPath : refuseNode());
+// The project's tools come first on the PATH.
+const PATH = `${bin}${path.delimiter}${process.env.PATH ?? ""}`;
+runOn(node, [path.resolve(root, file), ...rest], { ...process.env, PATH });
 
 /** Runs `npm ci` when package-lock.json has changed since node_modules was installed. */
 function installWhatIsMissing() {
@@ -68,7 +72,7 @@ function versionOf(name) {
 
 /** Install scripts are off, so the `node` package has no binary: links the one of the platform package. */
 function linkNode() {
-  const binary = platformNode();
+  const binary = packagedNode();
   if (!binary || process.platform === "win32") return;
   const place = path.join(modules, "node", "bin", "node");
   mkdirSync(path.dirname(place), { recursive: true });
@@ -76,43 +80,4 @@ function linkNode() {
     rmSync(link, { force: true });
     symlinkSync(path.relative(path.dirname(link), binary), link);
   }
-}
-
-function platformNode() {
-  const platform = process.platform === "win32" ? "win" : process.platform;
-  const file = path.join(
-    modules,
-    `node-${platform}-${process.arch}`,
-    "bin",
-    process.platform === "win32" ? "node.exe" : "node",
-  );
-  return existsSync(file) ? file : undefined;
-}
-
-function pinnedNode() {
-  const binary = platformNode();
-  if (binary) return binary;
-  if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;
-  process.stderr.write(
-    `No packaged Node 24 for ${process.platform}-${process.arch}: put Node 24 on PATH and run it again.\n`,
-  );
-  process.exit(1);
-}
-
-/**
- * Runs the program in the foreground, forwards signals and its exit code, and prepends the project's tools
- * to PATH.
- */
-function run(node, [file, ...rest]) {
-  const child = spawn(node, [path.resolve(root, file), ...rest], {
-    stdio: "inherit",
-    env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?? ""}` },
-  });
-  // The program itself handles SIGHUP.
-  process.on("SIGHUP", () => {});
-  for (const signal of ["SIGINT", "SIGTERM"]) {
-    // The terminal already sends Ctrl-C to the program; forwarding it again would mean "stop at once".
-    process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
-  }
-  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
 }

@@ -10,7 +10,8 @@ let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "toolgate-bootstrap-"));
   await Promise.all(["src", "bin", "test"].map((name) => mkdir(path.join(folder, name))));
-  await copyFile(path.join(ROOT, "src/bootstrap.mjs"), path.join(folder, "src/bootstrap.mjs"));
+  for (const file of ["src/bootstrap.mjs", "src/packaged-node.mjs"])
+    await copyFile(path.join(ROOT, file), path.join(folder, file));
   await writeFile(
     path.join(folder, "package.json"),
     JSON.stringify({ dependencies: { pg: "8.0.0", zod: "4.0.0" } }),
@@ -65,11 +66,32 @@ const OLD = ["/usr/bin/node", "/usr/local/bin/node"].find((node) => {
   return stdout !== null && Number(/^v(\d+)/.exec(stdout)?.[1] ?? 99) < 24;
 });
 
-it("reports in one line that Node is too old", ({ skip }) => {
-  skip(OLD === undefined, "there is no older Node on this machine");
-  const { status, stderr } = spawnSync(OLD ?? "", ["src/main.ts", "doctor"], { cwd: ROOT, encoding: "utf8" });
-  expect(status).toBe(1);
-  expect(stderr).toMatch(
-    /^Toolgate needs Node 24, and this is v\d+\.\d+\.\d+: install Node 24\. In a checkout `npm run toolgate -- COMMAND` .*\n$/,
-  );
+/** Runs a command of the npm package on the older Node; `version` is that of the packaged Node. */
+async function onOldNode(version?: string) {
+  const name = `node-${process.platform}-${process.arch}`;
+  const bin = path.join(folder, "node_modules", name, "bin");
+  if (version !== undefined) {
+    await install(name, version);
+    await mkdir(bin);
+    await writeFile(path.join(bin, "node"), '#!/bin/sh\necho "packaged: $2"\nexit 3\n', { mode: 0o755 });
+  }
+  await copyFile(path.join(ROOT, "src/main.mjs"), path.join(folder, "src/main.mjs"));
+  const { status, stdout, stderr } = spawnSync(OLD ?? "", ["src/main.mjs", "doctor"], {
+    ...{ cwd: folder, encoding: "utf8" },
+  });
+  return { status, stdout, stderr };
+}
+const NO_OLD_NODE = "there is no older Node on this machine";
+
+it("starts the packaged Node when Node is too old, and ends with its exit code", async ({ skip }) => {
+  skip(OLD === undefined, NO_OLD_NODE);
+  expect(await onOldNode("24.0.0")).toEqual({ status: 3, stdout: "packaged: doctor\n", stderr: "" });
+});
+
+it.each([undefined, "22.0.0"])("names the Node it needs when the packaged one is %s", async (version) => {
+  if (OLD === undefined) return;
+  expect(await onOldNode(version)).toEqual({
+    ...{ status: 1, stdout: "" },
+    stderr: expect.stringMatching(/^Toolgate needs Node 24, and this is v\d+\.\d+\.\d+: install .*\n$/),
+  });
 });

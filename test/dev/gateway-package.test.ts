@@ -6,7 +6,15 @@ import process from "node:process";
 import { expect, it } from "vitest";
 import { command } from "../tooling/command.ts";
 
-it("npx starts the packed gateway in an empty folder, which sells a call", async ({ skip }) => {
+/** The PATH of a user, whose Node may be older than the project's. */
+const PATH = (process.env["PATH"] ?? "")
+  .split(path.delimiter)
+  .filter((folder) => !folder.includes("node_modules"))
+  .join(path.delimiter);
+
+it("npx starts the packed gateway in an empty folder on the user's Node, which sells a call", async ({
+  skip,
+}) => {
   skip(process.env["RELEASE"] !== "everything", "downloads its packages: set RELEASE=everything");
   const built = await command("npm", ["run", "-s", "build:gateway"]);
   expect(built.code, built.output).toBe(0);
@@ -27,7 +35,7 @@ it("npx starts the packed gateway in an empty folder, which sells a call", async
     const { code, output } = await command(
       "npx",
       ["--yes", `--package=${tarball}`, "toolgate", "dev", "--exit-after-demo"],
-      { cwd: empty, env: { PORT: "0", GRPC_PORT: "0" } },
+      { cwd: empty, env: { PATH, PORT: "0", GRPC_PORT: "0" } },
     );
     expect(code, output).toBe(0);
     expect(output).toMatch(/-> 200, receipt rcpt_/);

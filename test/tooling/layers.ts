@@ -62,8 +62,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "start-checks.ts": { layers: COMPOSED, gen: ANY },
   cli: { layers: STARTED, gen: ANY },
   dev: { layers: [...STARTED, "cli", "localchain"], gen: ANY },
-  "main.ts": { layers: ["cli"] },
-  "main.mjs": { layers: ["cli"] },
+  "main.ts": { layers: ["cli", "packaged-node.mjs"] },
+  "main.mjs": { layers: ["cli", "packaged-node.mjs"] },
+  "bootstrap.mjs": { layers: ["packaged-node.mjs"] },
   "system.ts": { layers: ["domain"] },
   "log.ts": { layers: ["domain"] },
 };

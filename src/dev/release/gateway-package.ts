@@ -22,6 +22,9 @@ const DEPLOY = /^deploy(?:\/(?!secrets(?:\/|$)|\.env$)|$)/;
 const ALERTS = "deploy/prometheus/toolgate.rules.yml";
 const KUBERNETES = "deploy/kubernetes/gateway/base/kustomization.yaml";
 
+/** Needed by `toolgate dev`. As optional packages npm skips them on Node 20, for which theirs are too new. */
+const ON_EVERY_NODE = new Set(["@solana/kit", "litesvm", "openai"]);
+
 const manifest = z.object({
   name: z.string(),
   version: z.string(),
@@ -95,7 +98,8 @@ async function manifestText(): Promise<string> {
   const root: unknown = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
   const { name, version, description, license, dependencies, optionalDependencies, overrides } =
     manifest.parse(root);
-  const optional = Object.entries(optionalDependencies).filter(([one]) => !one.startsWith("node-"));
+  const optional = Object.entries(optionalDependencies);
+  const needed = optional.filter(([one]) => ON_EVERY_NODE.has(one));
   const replaced = Object.entries(overrides).filter(
     ([, by]) => typeof by === "string" && by.startsWith("npm:"),
   );
@@ -108,7 +112,7 @@ async function manifestText(): Promise<string> {
     keywords: ["mcp", "x402", "solana", "usdc", "payments", "agents", "gateway"],
     type: "module",
     bin: { toolgate: ENTRY },
-    engines: { node: ">=24" },
+    engines: { node: ">=20" },
     // Generated code is imported by the names of its sources.
     imports: {
       "#httpjson/*.ts": "./src/httpjson/*.js",
@@ -116,8 +120,9 @@ async function manifestText(): Promise<string> {
       "#gen/*.json": "./gen/*.json",
     },
     // npm ignores the overrides of an installed package. As a dependency the replacement is used.
-    dependencies: { ...dependencies, ...Object.fromEntries(replaced) },
-    optionalDependencies: Object.fromEntries(optional),
+    dependencies: { ...dependencies, ...Object.fromEntries([...needed, ...replaced]) },
+    // With the pinned Node, which an older one starts.
+    optionalDependencies: Object.fromEntries(optional.filter(([one]) => !ON_EVERY_NODE.has(one))),
   };
   return `${JSON.stringify(written, undefined, 2)}\n`;
 }
