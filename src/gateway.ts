@@ -84,7 +84,7 @@ export async function startGateway(
   const stopping = new AbortController();
   const { signal } = stopping;
   const tls = await Certificates.open(config, metrics, log, signal);
-  const parts = await openToolParts(config, postgres, metrics, log);
+  const parts = await openToolParts(config, postgres, metrics, log, devConsole === undefined);
   const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
   const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
   const treasury = openTreasury(config, chain, log);

@@ -193,6 +193,8 @@ async function dev(options: DevOptions): Promise<void> {
     const ready = await world.ready(gateway);
     if (options.json) outputFor(true).record({ ...ready.devJson });
     else report(ready.summary);
+    if (!options.json && config.SANDBOX_ISOLATION !== "off")
+      report("sandbox_execute becomes available after its self-test, in about 15 s.\n");
     const buy = async () => {
       // The demo prints its requests itself.
       if (LOG_LEVEL === "info") log.setLevel("warn");

@@ -87,6 +87,7 @@ export interface ToolParts {
 
 /**
  * Opens the tools of the configuration in force.
+ * @param isServing whether calls of others are served while the sandbox is tested
  * @throws ConfigError when this instance cannot use it; closes the database first
  */
 export async function openToolParts(
@@ -94,6 +95,7 @@ export async function openToolParts(
   postgres: Postgres,
   metrics: Metrics,
   log: Log,
+  isServing: boolean,
 ): Promise<ToolParts> {
   const { configVersions: versions } = postgres;
   const actor = `instance:${os.hostname()}`;
@@ -101,7 +103,8 @@ export async function openToolParts(
     await postgres.close();
     throw error;
   });
-  const sandbox = await openSandbox({ ...config, sandbox: first.resolved.sandbox }, postgres, metrics, log);
+  const current = { ...config, sandbox: first.resolved.sandbox };
+  const sandbox = await openSandbox(current, postgres, metrics, log, isServing);
   const balance = (accountId: string) => postgres.ledger.balance(accountId);
   const opener = new ToolOpener({ balance, sandbox: sandbox?.deps, metrics, log });
   const configuration = await ConfigFollower.open(first, { versions, opener, config, metrics, log });

@@ -50,6 +50,7 @@ export class SandboxMonitor {
   async #prove(signal: AbortSignal): Promise<void> {
     const { engine, metrics, log } = this.#options;
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      const startedAt = systemClock.now();
       try {
         await engine.health(AbortSignal.any([signal, AbortSignal.timeout(HEALTH_MS)]));
         const { isolationLayers, languages } = await engine.capabilities();
@@ -57,7 +58,7 @@ export class SandboxMonitor {
         this.#proof = "passed";
         metrics.set("toolgate_sandbox_ready", 1);
         log.info(
-          { engine: engine.name, walls: isolationLayers, languages },
+          { engine: engine.name, walls: isolationLayers, languages, ms: systemClock.now() - startedAt },
           "sandbox self-test passed: sandbox_execute is available",
         );
         return;

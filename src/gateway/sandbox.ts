@@ -50,17 +50,21 @@ interface OpenSandbox {
   close(): Promise<void>;
 }
 
-/** Opens the sandbox; returns undefined when this machine cannot run it, and the tools are unavailable. */
+/**
+ * Opens the sandbox; returns undefined when this machine cannot run it, and the tools are unavailable.
+ * @param isServing whether calls of others are served during the self-test
+ */
 export async function openSandbox(
   config: ServeConfig,
   postgres: Postgres,
   metrics: Metrics,
   log: Log,
+  isServing: boolean,
 ): Promise<OpenSandbox | undefined> {
   if (config.SANDBOX_ISOLATION === "off") return undefined;
   let engine: SandboxEngine;
   try {
-    engine = await openEngine(config, log, true);
+    engine = await openEngine(config, log, isServing);
   } catch (error) {
     log.warn({ err: error }, "no sandbox on this machine: sandbox_execute is unavailable");
     return undefined;

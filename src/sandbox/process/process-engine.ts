@@ -11,6 +11,7 @@ import {
   type SandboxLanguage,
   cancelledBeforeStart,
 } from "../../domain/tools/sandbox.ts";
+import { ImageFile } from "./image-file.ts";
 import { launchLine, programsSeen, type LaunchLine } from "./launch-line.ts";
 import { DEFAULT_LIMITS, START_CPU_SECONDS, type ProcessLimits } from "./limits.ts";
 import { Slots } from "./slots.ts";
@@ -71,7 +72,7 @@ export class ProcessEngine implements SandboxEngine {
 
   private constructor(options: ProcessEngineOptions) {
     this.#options = options;
-    this.#python = new PythonStarter(options.log);
+    this.#python = new PythonStarter(options.log, new ImageFile());
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#slots = new Slots(options.concurrency ?? defaultConcurrency(), options.queue ?? 16);
     this.#pools = { javascript: this.#pool("javascript", 2), python: this.#pool("python", 1) };
@@ -248,6 +249,7 @@ export class ProcessEngine implements SandboxEngine {
     return await this.#python.start(
       start,
       pyodide,
+      setup.version,
       wheelsDir === undefined ? [] : await readWheels(wheelsDir, setup.wheels),
     );
   }

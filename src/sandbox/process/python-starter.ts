@@ -1,4 +1,5 @@
 import type { Log } from "../../domain/core/log.ts";
+import type { ImageFile } from "./image-file.ts";
 import { frameLength, frameOf, Worker, type WorkerStart } from "./worker.ts";
 
 type Start = Omit<WorkerStart, "input">;
@@ -9,19 +10,24 @@ const MAX_IMAGE_BYTES = 33_554_432;
 /** Failures to make or load an image before images are disabled; a busy machine may cause one. */
 const MAX_FAILURES = 3;
 
-/** Starts Python workers from a memory image of the first, ten times faster, kept in this process. */
+/** Starts Python workers from a memory image, ten times faster. It is made once, which takes seconds. */
 export class PythonStarter {
   readonly #log: Log;
+  readonly #file: ImageFile;
   #image: Promise<Buffer | undefined> | undefined;
   #failures = 0;
 
-  constructor(log: Log) {
+  constructor(log: Log, file: ImageFile) {
     this.#log = log;
+    this.#file = file;
   }
 
-  /** @throws Error as {@link Worker.start} does */
-  async start(start: Start, folder: string, wheels: readonly Buffer[]): Promise<Worker> {
-    const made = (this.#image ??= this.#make(start, folder));
+  /**
+   * @param version of the programs that make the image
+   * @throws Error as {@link Worker.start} does
+   */
+  async start(start: Start, folder: string, version: string, wheels: readonly Buffer[]): Promise<Worker> {
+    const made = (this.#image ??= this.#open(start, folder, `${version} ${folder}`));
     const image = await made;
     if (image === undefined) {
       // Let the next caller try again.
@@ -31,17 +37,22 @@ export class PythonStarter {
         return await Worker.start({ ...start, input: inputOf(folder, wheels, image) });
       } catch (error) {
         if (start.signal.aborted) throw error;
+        await this.#file.remove();
         this.#failed(made, error, "Python worker failed to start from its memory image; starting without it");
       }
     }
     return await Worker.start({ ...start, input: inputOf(folder, wheels, undefined) });
   }
 
-  /** Makes a memory image; undefined if that fails. */
-  async #make(start: Start, folder: string): Promise<Buffer | undefined> {
+  /** Reads the memory image, or makes it; undefined if that fails. */
+  async #open(start: Start, folder: string, version: string): Promise<Buffer | undefined> {
+    const kept = await this.#file.read(version);
+    if (kept !== undefined) return kept;
     try {
       const maker = await Worker.start({ ...start, input: [frameOf({ folder, make: true })] });
-      return await imageOf(maker);
+      const image = await imageOf(maker);
+      await this.#file.write(version, image);
+      return image;
     } catch (error) {
       if (!start.signal.aborted)
         this.#failed(this.#image, error, "Python memory image could not be made; starting without it");

@@ -5,7 +5,7 @@ import { launchLine, type Enclosure, type LaunchLine } from "./launch-line.ts";
 import { raisePriority } from "./priority.ts";
 import { usageOf } from "./process-table.ts";
 import { findPrograms, type Programs } from "./programs.ts";
-import { readablePrograms } from "./stage.ts";
+import { readablePrograms, versionOf } from "./stage.ts";
 import { findWheels, type Wheel } from "./wheels.ts";
 import { START_CPU_SECONDS } from "./limits.ts";
 import { Worker } from "./worker.ts";
@@ -15,6 +15,8 @@ export type Isolation = "auto" | "required" | "process";
 
 export interface Setup {
   readonly programs: Programs;
+  /** Of the programs; another one after an update. */
+  readonly version: string;
   readonly enclosure: Enclosure;
   /** Whether workers that start at low priority can be raised to the gateway's. */
   readonly canRaise: boolean;
@@ -72,7 +74,8 @@ export async function setUp({ isolation, wheelsDir, startMs }: SetupOptions): Pr
     const canRaise = await raisePriority(idle.process.pid ?? 0, idle.leaf);
     idle.end();
     const withoutBubblewrap = isolation === "auto" && enclosure.bubblewrap === "" ? complaints[0] : undefined;
-    return { programs, enclosure, canRaise, baseDataMb, wheels, withoutBubblewrap };
+    const version = await versionOf(found);
+    return { programs, version, enclosure, canRaise, baseDataMb, wheels, withoutBubblewrap };
   }
   const advice =
     isolation === "required"

@@ -81,7 +81,8 @@ async function ownFolder(): Promise<string> {
   );
 }
 
-async function versionOf(programs: Programs): Promise<string> {
+/** Returns a hash of the programs' paths, sizes and times. */
+export async function versionOf(programs: Programs): Promise<string> {
   const hash = createHash("sha256");
   const note = async (place: string): Promise<void> => {
     const found = await stat(place);
