@@ -90,8 +90,12 @@ function usable(record: PaymentRecord, fingerprint: string): PaymentRecord {
   );
 }
 
+function isSameUrl(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href;
+}
+
 function checkTerms(payer: Payer, offer: Offer, request: CapturedRequest): void {
-  const { price, payTo } = offer;
+  const { price, payTo, rpcUrl } = offer;
   const tool = toolOf(request);
   if (tool !== undefined && tool !== offer.tool)
     throw new UnsupportedOfferError(`quote.tool: is ${offer.tool}, called was ${tool}; nothing was paid`);
@@ -103,6 +107,10 @@ function checkTerms(payer: Payer, offer: Offer, request: CapturedRequest): void 
         "nothing was paid",
     );
   }
+  if (rpcUrl !== undefined && payer.rpc && !isSameUrl(payer.rpc.url, rpcUrl))
+    throw new UnsupportedOfferError(
+      `payment_instructions.rpc_url: is ${rpcUrl}, and rpcUrl is another chain's; nothing was paid`,
+    );
   if (payer.treasury && !payer.treasury.has(payTo))
     throw new UnsupportedOfferError(
       `payment_instructions.pay_to: is ${payTo}, which is not the expected treasury; nothing was paid`,

@@ -21,6 +21,8 @@ export interface Offer {
   readonly payTo: string;
   /** The memo that a transfer must carry. */
   readonly memo: string;
+  /** The only RPC server whose chain may be paid on; undefined: of the public chain. */
+  readonly rpcUrl: string | undefined;
   /** Undefined where the gateway does not pay the chain's fee. */
   readonly gasless: GaslessOffer | undefined;
 }
@@ -67,6 +69,7 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
     price: quote.priceUsdcMicrousd,
     payTo: to.payTo,
     memo,
+    rpcUrl: to.rpcUrl,
   };
   if (!to.gaslessSupported || feePayer === undefined || treasuryOwner === undefined)
     return { ...common, gasless: undefined };

@@ -26,11 +26,11 @@ const REFUSALS = new Set([-32002, -32003, -32602]);
 
 /** The few methods of Solana's JSON-RPC that a payment needs, by fetch. */
 export class SolanaRpc {
-  readonly #url: string;
+  readonly url: string;
   readonly #fetch: typeof fetch;
 
   constructor(url: string, fetchFn: typeof fetch) {
-    this.#url = url;
+    this.url = url;
     this.#fetch = fetchFn;
   }
 
@@ -73,7 +73,7 @@ export class SolanaRpc {
   }
 
   async #ask(method: string, params: unknown[]): Promise<unknown> {
-    const response = await this.#fetch(this.#url, {
+    const response = await this.#fetch(this.url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),

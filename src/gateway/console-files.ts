@@ -24,6 +24,14 @@ export interface DevConsole {
   readonly files?: ConsoleFilesOptions["devFiles"];
 }
 
+/** Returns the RPC server of the chain that `dev` started, which has the name of the public one. */
+export function localRpcUrl(
+  { SOLANA_RPC_URLS }: Pick<ServeConfig, "SOLANA_RPC_URLS">,
+  devConsole: DevConsole | undefined,
+): string | undefined {
+  return devConsole && SOLANA_RPC_URLS[0];
+}
+
 export interface ConsoleFilesSettings {
   readonly config: Pick<ServeConfig, "HOST" | "PUBLIC_URL" | "CONSOLE_URL"> &
     Partial<Pick<ServeConfig, "CONSOLE_PUBLIC_TOOLS">>;

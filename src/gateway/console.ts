@@ -33,7 +33,7 @@ import { historyService } from "../transport/services/calls/history-service.ts";
 import { requestLogService } from "../transport/services/calls/request-log-service.ts";
 import { sessionService } from "../transport/services/accounts/session-service.ts";
 import { VERSION } from "../version.ts";
-import { openConsoleFiles, type DevConsole } from "./console-files.ts";
+import { localRpcUrl, openConsoleFiles, type DevConsole } from "./console-files.ts";
 import type { Addresses } from "./listen.ts";
 import { keyRulesOf } from "./services.ts";
 
@@ -152,9 +152,10 @@ export function createConsole(options: ConsoleOptions): Console {
 }
 
 function sessionsOf(
-  { config, postgres, gasless, chain, addresses }: ConsoleOptions,
+  { config, postgres, gasless, chain, addresses, devConsole }: ConsoleOptions,
   origin: ConsoleOrigin,
 ): ServiceBinding {
+  const rpcUrl = localRpcUrl(config, devConsole);
   const { tokenAccount: payTo, owner: treasuryOwner, mint: usdcMint } = chain.treasury;
   const { signInChallenges: challenges, sessions, accounts, walletAccounts: wallets } = postgres;
   const signIn = new SignIn({
@@ -169,7 +170,8 @@ function sessionsOf(
   });
   const installation = () => {
     const { baseUrl, grpcAddress } = addresses();
-    return { baseUrl, version: VERSION, treasuryOwner, payTo, usdcMint, gasless, grpcAddress };
+    const fixed = { version: VERSION, treasuryOwner, payTo, usdcMint, gasless };
+    return { baseUrl, grpcAddress, ...fixed, ...(rpcUrl !== undefined && { rpcUrl }) };
   };
   const limits = new SignInLimits(systemClock, config.NEW_ACCOUNTS_PER_DAY);
   return sessionService({ signIn, sessions, origin, limits, installation });

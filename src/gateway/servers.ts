@@ -54,7 +54,7 @@ import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.t
 import { OfferReceipts } from "../transport/x402/offer-receipt.ts";
 import { X402Offers } from "../transport/x402/offers.ts";
 import { StoredConfigAdmin } from "./config-admin.ts";
-import type { DevConsole } from "./console-files.ts";
+import { localRpcUrl, type DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
 import { keyRulesOf, createOperations, operatorServices, createWebhookService } from "./services.ts";
 import type { Addresses } from "./listen.ts";
@@ -154,7 +154,8 @@ export function createServers({
   const { tokenAccount } = chain.treasury;
   const walletParts = walletPartsOf({ config, postgres, deps, relay }, baseUrl);
   const webhooks = createWebhookService({ config, postgres, log });
-  const open = [...publicServices({ config, postgres, deps, relay, chain }, walletParts), webhooks];
+  const shared = { config, postgres, deps, relay, chain, devConsole };
+  const open = [...publicServices(shared, walletParts), webhooks];
   const { quotes, catalogue } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
   const timelines = new RequestTimelines(postgres.timelines, quotes);
@@ -180,11 +181,8 @@ export function createServers({
   });
   const services = [...open, ...internal].map(({ service }) => service);
   const console = createConsole({
-    config,
-    postgres,
-    deps,
+    ...shared,
     gasless: relay !== undefined,
-    chain,
     metrics,
     log,
     pipelineParts,
@@ -194,7 +192,6 @@ export function createServers({
     operators: internal,
     requestIds,
     failed,
-    devConsole,
   });
   return {
     http: new HttpServer({
@@ -287,16 +284,19 @@ function publicServices(
     deps,
     relay,
     chain,
-  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain">,
+    devConsole,
+  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain" | "devConsole">,
   { baseUrl, signIn, ...wallets }: WalletParts,
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
-  const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX };
+  const rpcUrl = localRpcUrl(config, devConsole);
+  const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX, rpcUrl };
   const offers = new X402Offers({
     payments: deps.payments,
     baseUrl,
     signed: wallets.signed,
     v1: config.X402_V1 === "on",
+    rpcUrl,
   });
   const messages = new PaymentRequiredMessages(payment, deps.payments);
   return [

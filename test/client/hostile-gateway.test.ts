@@ -139,6 +139,17 @@ describe("a malicious offer", () => {
     expect((await buy({ treasury: OWNER })).status).toBe(200);
   });
 
+  it("refuses an offer for another chain than that of its rpcUrl", async () => {
+    const lie = { instructions: { rpc_url: "http://127.0.0.1:8899" } };
+    gateway.say = () => offer(PAY_TO, lie);
+    for (const method of ["gasless", "transfer"] as const)
+      await expect(buy({ method, rpcUrl: "https://rpc.example" })).rejects.toThrow(UnsupportedOfferError);
+    expect(signed).toEqual([]);
+    gateway.heard.length = 0;
+    gateway.say = (_request, times) => (times === 1 ? offer(PAY_TO, lie) : SUCCESS);
+    expect((await buy({ rpcUrl: "http://127.0.0.1:8899/" })).status).toBe(200);
+  });
+
   it("refuses an offer that makes the payer the fee payer", async () => {
     const self = wallet.publicKey.toBase58();
     gateway.say = () => offer(PAY_TO, { instructions: { fee_payer: self }, extra: { feePayer: self } });

@@ -55,6 +55,8 @@ it("a new user signs in, creates a key, deposits, buys and downloads the stateme
   await page.goto("deposit");
   await page.getByLabel("Amount in USDC").fill("2.5");
   await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByText("Send no real USDC").waitFor();
+  expect(await page.getByRole("img", { name: "Solana Pay code of this deposit" }).count()).toBe(0);
   await page.getByRole("button", { name: "Pay $2.50" }).click();
   await page.getByText("Credited to your balance").waitFor();
 

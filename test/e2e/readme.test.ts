@@ -64,6 +64,8 @@ describe("README.md and docs/tutorials/buy-a-call.md", () => {
       .replace("while True: pass", "import time; time.sleep(30)");
     const output = await runInBash(folder, `${first}\necho ---\n${patient}`);
     const [bought = "", worked = ""] = output.split("\n---\n");
+    // The local chain has the name of the public one: an offer says where it is.
+    expect(bought).toMatch(/"rpc_url":"http:\/\/127\.0\.0\.1:\d+"/);
     expect(bought).toMatch(/HTTP 402\n[\s\S]*HTTP 200\n[\s\S]*HTTP 200\n/);
     const answers = worked
       .split("\n")

@@ -52,6 +52,7 @@ export type PaymentInstructionsJson = {
   payment_methods: Array<string>;
   fee_payer?: string | undefined;
   treasury_owner?: string | undefined;
+  rpc_url?: string | undefined;
 };
 
 export function paymentInstructionsToJson(message: PaymentInstructions): PaymentInstructionsJson {
@@ -68,6 +69,7 @@ export function paymentInstructionsToJson(message: PaymentInstructions): Payment
     payment_methods: message.paymentMethods,
     fee_payer: message.feePayer,
     treasury_owner: message.treasuryOwner,
+    rpc_url: message.rpcUrl,
   };
 }
 

@@ -7,3 +7,9 @@ export interface PaymentId {
 
 /** The only network (specification 8). */
 export const SOLANA = "solana-mainnet";
+
+/** Adds to the message of an offer that another chain than the public one is to be paid on, if so. */
+export function withChain(message: string, rpcUrl: string | undefined): string {
+  if (rpcUrl === undefined) return message;
+  return `${message}. Pay only on the local chain of ${rpcUrl}: real USDC would be lost`;
+}

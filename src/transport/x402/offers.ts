@@ -1,5 +1,6 @@
 import type { PaymentRequiredError } from "../../app/calls/call-errors.ts";
 import type { X402Entry, PaymentMethods } from "../../app/payments/payment-methods.ts";
+import { withChain } from "../../domain/payments/payment-id.ts";
 import { MAX_ENCODED_LENGTH } from "../../domain/payments/encoded-object.ts";
 import type { Header } from "../headers.ts";
 import { encodeHeader, encodedLength } from "./encode.ts";
@@ -14,6 +15,8 @@ export interface X402OffersConfig {
   readonly signed: Pick<OfferReceipts, "offered">;
   /** Whether bodies also contain the version 1 members. */
   readonly v1: boolean;
+  /** RPC server of the chain to pay on, unless it is the public one. */
+  readonly rpcUrl?: string | undefined;
 }
 
 /** An x402 offer, sent beside the specification's 402 response. */
@@ -73,11 +76,13 @@ export class X402Offers {
 
   /** Returns undefined when no x402 method can pay the quote. @param wallet undefined: called with a key */
   async offer(
-    { tool, quote, message }: PaymentRequiredError,
+    error: PaymentRequiredError,
     path: string | undefined,
     wallet?: WalletOffer,
   ): Promise<X402Offer | undefined> {
-    const { payments, baseUrl, signed, v1 } = this.#config;
+    const { payments, baseUrl, signed, v1, rpcUrl } = this.#config;
+    const { tool, quote } = error;
+    const message = withChain(error.message, rpcUrl);
     const entries = await payments.x402(quote);
     if (entries.length === 0) return undefined;
     const requested = path ?? CONNECT_PATH;

@@ -4,6 +4,7 @@ import { JwsSigner } from "../../../src/domain/payments/jws-signer.ts";
 import { ANY_WALLET } from "../../../src/domain/payments/quote.ts";
 import { X402_NETWORK } from "../../../src/domain/payments/x402.ts";
 import { OfferReceipts } from "../../../src/transport/x402/offer-receipt.ts";
+import { PaymentRequiredMessages } from "../../../src/transport/services/calls/payment-required-message.ts";
 import { X402Offers } from "../../../src/transport/x402/offers.ts";
 
 const address = "A".repeat(44);
@@ -12,6 +13,11 @@ const TERMS = {
   ...{ feePayer: address, memo: `svc:qt_${"q".repeat(136)}` },
 };
 const HINTS = { recentBlockhash: address, lastValidBlockHeight: "300000000" };
+
+const QUOTE = {
+  ...{ quoteId: "qt_1", accountId: ANY_WALLET, price: 1_000n, issuedAt: 0, expiresAt: 300_000 },
+  fingerprint: Buffer.alloc(32),
+};
 
 /** Returns the extensions of an offer, and what a client sends back, in base64. */
 async function offered(baseUrl: string, schemaLength: number, exampleLength = 0) {
@@ -23,12 +29,8 @@ async function offered(baseUrl: string, schemaLength: number, exampleLength = 0)
     signed: new OfferReceipts({ signer, clock: { now: () => 0 }, baseUrl: () => baseUrl, cell: 0 }),
     v1: false,
   });
-  const quote = {
-    ...{ quoteId: "qt_1", accountId: ANY_WALLET, price: 1_000n, issuedAt: 0, expiresAt: 300_000 },
-    fingerprint: Buffer.alloc(32),
-  };
   const bazaar = (length: number) => ({ example: "e".repeat(exampleLength), schema: "s".repeat(length) });
-  const offer = await offers.offer(new PaymentRequiredError("tool", quote, "It costs"), "/x402/tool", {
+  const offer = await offers.offer(new PaymentRequiredError("tool", QUOTE, "It costs"), "/x402/tool", {
     offerToken: "0".repeat(32),
     sold: {
       description: "d".repeat(256),
@@ -63,4 +65,30 @@ it.each([
   expect(signed).toMatchObject({ info: { offers: [{ format: "jws" }] } });
   if (expected) expect(described).toMatchObject(expected);
   else expect(described).toBeUndefined();
+});
+
+it.each([undefined, "http://127.0.0.1:8899"])("offers name the chain to pay on, here %s", async (rpcUrl) => {
+  const error = new PaymentRequiredError("tool", QUOTE, "It costs");
+  const payment = { payTo: address, usdcMint: address, memoPrefix: "svc", rpcUrl };
+  const required = new PaymentRequiredMessages(payment, { instructions: () => [] }).message(
+    error,
+    "req_1",
+    "prefix",
+  );
+  expect(required.paymentInstructions?.rpcUrl).toBe(rpcUrl);
+  const offers = new X402Offers({
+    payments: { x402: () => Promise.resolve([{ terms: TERMS, v1Network: "solana", hints: HINTS }]) },
+    baseUrl: () => "http://gateway.test",
+    signed: { offered: () => ({}) },
+    v1: true,
+    rpcUrl,
+  });
+  const offer = await offers.offer(error, "/x402/tool");
+  const message =
+    rpcUrl === undefined
+      ? "It costs"
+      : `It costs. Pay only on the local chain of ${rpcUrl}: real USDC would be lost`;
+  expect(required.message).toBe(message);
+  expect(offer?.paymentRequired).toMatchObject({ error: message });
+  expect(offer?.v1Members).toMatchObject({ error: message });
 });

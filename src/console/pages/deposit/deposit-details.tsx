@@ -4,6 +4,7 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { DepositService, DepositState, type Deposit } from "#gen/toolgate/console/v1/deposit_service_pb.ts";
 import { formatUsd } from "../../format.ts";
 import { Button, ButtonLink, Card, Copyable, ErrorNote, Note, Time, Icon } from "../../ui/index.ts";
+import { useSignedIn } from "../../session.tsx";
 import { QueryResult } from "../query-result.tsx";
 import { Transaction } from "../on-chain.tsx";
 import { PayFromAnotherWallet } from "./pay-from-another-wallet.tsx";
@@ -34,6 +35,7 @@ export function DepositDetails({ id, children }: { id: string; children: ReactNo
 
 function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void }) {
   const { state, amountUsdcMicrousd, depositId, createdAt, txSignature } = deposit;
+  const { rpcUrl } = useSignedIn().installation;
   return (
     <>
       <Card>
@@ -51,10 +53,19 @@ function DepositView({ deposit, onSent }: { deposit: Deposit; onSent: () => void
       {isPayable(state) && (
         <div className="pay-ways">
           <PayWithWallet deposit={deposit} onSent={onSent} />
-          <PayFromAnotherWallet deposit={deposit} />
+          {rpcUrl === undefined ? <PayFromAnotherWallet deposit={deposit} /> : <LocalChain rpcUrl={rpcUrl} />}
         </div>
       )}
     </>
+  );
+}
+
+/** No code to scan: a phone's wallet would send real USDC. */
+function LocalChain({ rpcUrl }: { rpcUrl: string }) {
+  return (
+    <Note tone="warn" title="Send no real USDC">
+      This gateway looks for payments on the local chain of {rpcUrl} only.
+    </Note>
   );
 }
 

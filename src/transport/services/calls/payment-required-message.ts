@@ -16,7 +16,7 @@ import type { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { memoFormats, type Memo } from "../../../domain/payments/memo.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { ASSET } from "../../../domain/payments/body-proof.ts";
-import { SOLANA } from "../../../domain/payments/payment-id.ts";
+import { SOLANA, withChain } from "../../../domain/payments/payment-id.ts";
 import { stepIdOf, type Quote } from "../../../domain/payments/quote.ts";
 
 /** How this installation is paid. Addresses are base58. */
@@ -24,6 +24,8 @@ export interface PaymentConfig {
   readonly payTo: string;
   readonly usdcMint: string;
   readonly memoPrefix: string;
+  /** RPC server of the chain to pay on, unless it is the public one. */
+  readonly rpcUrl?: string | undefined;
 }
 
 const PAYMENT_SIGNATURE_FORMAT = "base64 of an x402 PaymentPayload (version 2) for an entry of `accepts`";
@@ -54,7 +56,7 @@ export class PaymentRequiredMessages {
     return {
       $typeName: "toolgate.v1.PaymentRequired",
       code: "PAYMENT_REQUIRED",
-      message,
+      message: withChain(message, this.#config.rpcUrl),
       requestId,
       quote: quoteMessage(tool, quote),
       paymentInstructions,
@@ -114,7 +116,7 @@ function fixedParts(
 }
 
 function instructions(
-  { payTo, usdcMint }: PaymentConfig,
+  { payTo, usdcMint, rpcUrl }: PaymentConfig,
   memoFormat: string,
   offered: readonly OfferedMethod[],
 ): PaymentInstructions {
@@ -131,5 +133,6 @@ function instructions(
     gaslessSupported: sponsor !== undefined,
     paymentMethods: offered.map(({ name }) => name),
     ...sponsor,
+    ...(rpcUrl !== undefined && { rpcUrl }),
   });
 }
