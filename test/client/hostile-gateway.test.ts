@@ -147,7 +147,7 @@ describe("a malicious offer", () => {
     expect(signed).toEqual([]);
     gateway.heard.length = 0;
     gateway.say = (_request, times) => (times === 1 ? offer(PAY_TO, lie) : SUCCESS);
-    expect((await buy({ rpcUrl: "http://127.0.0.1:8899/" })).status).toBe(200);
+    expect((await buy({ rpcUrl: "http://localhost:8899/" })).status).toBe(200);
   });
 
   it("refuses an offer that makes the payer the fee payer", async () => {
