@@ -22,6 +22,13 @@ describe("the checksums of SQL files", () => {
     expect(sqlProblems(SQL_FOLDER)).toEqual([]);
   });
 
+  it("refuse a baseline with another text than that of 0.1.0, whatever they say", () => {
+    // No database can follow a change of this file. Add a migration, and leave this test as it is.
+    expect(readSqlSchema().frozen[0]?.checksum).toBe(
+      "1180e886c392517d97604f9d7c1586f591339ce0cf7155ccc7228c8a2788f1ae",
+    );
+  });
+
   it("refuse a frozen migration that was changed, and are not updated for it", async () => {
     await schema.write(BASELINE, `${await schema.read(BASELINE)}-- more\n`);
     const frozen = [`${BASELINE}: is frozen and was changed; restore it and add a migration`];

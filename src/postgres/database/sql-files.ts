@@ -17,6 +17,8 @@ export interface SqlFile {
 export interface SqlSchema {
   /** Grows with each change of a file; orders databases and programs. */
   readonly version: number;
+  /** Checksums of the files as they were released, by `functions/rate_take.sql`. */
+  readonly released: ReadonlyMap<string, string>;
   /** Migrations that run once and are never changed, in order. */
   readonly frozen: readonly SqlFile[];
   /** Applied again whenever they change, in the order of their dependencies. */
@@ -31,8 +33,10 @@ const REPEATABLE = ["views", "functions", "triggers", "grants"] as const;
 
 /** @param folder another schema than the program's own: for tests of upgrades */
 export function readSqlSchema(folder: string = SQL_FOLDER): SqlSchema {
+  const { version, files } = readChecksums(folder);
   return {
-    version: readChecksums(folder).version,
+    version,
+    released: files,
     frozen: filesOf(folder, "migrations"),
     repeatable: REPEATABLE.flatMap((name) => filesOf(folder, name)),
   };
@@ -64,8 +68,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 const TOO_OLD =
-  "the schema is older than the first release; create a new database (in development: delete the data " +
-  "folder)";
+  "the database was made before 0.1.0, and no version can migrate it or load its data; create a new one, " +
+  "run migrate, then create its accounts and keys again and credit what they had with accounts adjust (in " +
+  "development: delete the data folder)";
 
 /** Installed schema objects compared with the program's. */
 export interface SchemaState {
@@ -79,12 +84,9 @@ export interface SchemaState {
 }
 
 export async function schemaState(database: Pool | ClientBase, schema: SqlSchema): Promise<SchemaState> {
-  const { rows } = await database.query<{ migration: boolean; files: boolean }>(
-    `select to_regclass('public.migration') is not null as migration,
-            to_regclass('public.schema_file') is not null as files`,
-  );
-  if (!rows[0]?.files) {
-    const conflict = rows[0]?.migration ? TOO_OLD : undefined;
+  const tables = await tablesOf(database, schema);
+  if (!tables.includes("schema_file")) {
+    const conflict = tables.length > 0 ? TOO_OLD : undefined;
     return { conflict, ahead: false, pending: [...schema.frozen, ...schema.repeatable], removed: [] };
   }
   const installed = await installedFiles(database);
@@ -92,6 +94,17 @@ export async function schemaState(database: Pool | ClientBase, schema: SqlSchema
     "select max(version) as version from schema_version",
   );
   return compare(schema, installed, versions[0]?.version ?? 0);
+}
+
+/** The tables of the baseline that are there; other programs may have tables too. */
+async function tablesOf(database: Pool | ClientBase, { frozen }: SqlSchema): Promise<string[]> {
+  const names = frozen[0]?.text.matchAll(/^create (?:unlogged )?table (\w+)/gm) ?? [];
+  const { rows } = await database.query<{ name: string }>(
+    `select relname as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname = any ($1)`,
+    [Array.from(names, ([, name]) => name)],
+  );
+  return rows.map(({ name }) => name);
 }
 
 async function installedFiles(database: Pool | ClientBase): Promise<Map<string, string>> {
@@ -119,9 +132,17 @@ function compare(schema: SqlSchema, installed: ReadonlyMap<string, string>, vers
   };
 }
 
-function conflictOf(schema: SqlSchema, installed: ReadonlyMap<string, string>): string | undefined {
-  const altered = schema.frozen.find(
+function conflictOf(
+  { frozen, released }: SqlSchema,
+  installed: ReadonlyMap<string, string>,
+): string | undefined {
+  if (frozen[0] && !installed.has(frozen[0].path)) return TOO_OLD;
+  const altered = frozen.find(
     ({ path, checksum }) => installed.has(path) && installed.get(path) !== checksum,
   );
-  return altered && `${altered.path}.sql was changed after it was applied; restore the file`;
+  if (!altered) return undefined;
+  const file = `${altered.path}.sql`;
+  return released.get(file) === altered.checksum
+    ? TOO_OLD
+    : `${file} was changed after it was applied; restore the file`;
 }

@@ -11,7 +11,8 @@ const [DEADLINE_MS, CACHE_MS] = [2_000, 500];
 
 /** A standby and a database with default_transaction_read_only are both read-only. */
 const STATE = `select current_setting('transaction_read_only')::boolean as "readOnly",
-  (select count(*) from schema_file where name = any ($1)) = cardinality($1) as current`;
+  (select count(*) from schema_file join unnest($1::text[], $2::text[]) own (name, checksum)
+    using (name, checksum)) = cardinality($1) as current`;
 
 /** PostgreSQL's code for a missing table. */
 const UNDEFINED_TABLE = "42P01";
@@ -23,7 +24,7 @@ const UNDEFINED_TABLE = "42P01";
 export class PostgresHealth implements Health {
   readonly #clock: Pick<DatabaseClock, "aheadMs">;
   readonly #pool: Pool;
-  readonly #migrations = readSqlSchema().frozen.map(({ path }) => path);
+  readonly #migrations = readSqlSchema().frozen;
   #pending: Promise<DatabaseState> | undefined;
   #last: { state: DatabaseState; at: number } = { state: "unreachable", at: Number.NEGATIVE_INFINITY };
 
@@ -81,7 +82,8 @@ export class PostgresHealth implements Health {
   async #ask(): Promise<DatabaseState> {
     try {
       const { rows } = await this.#pool.query<{ readOnly: boolean; current: boolean }>(STATE, [
-        this.#migrations,
+        this.#migrations.map(({ path }) => path),
+        this.#migrations.map(({ checksum }) => checksum),
       ]);
       if (rows[0]?.readOnly !== false) return "read-only";
       return rows[0].current ? "ok" : "old schema";

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
 import { migrate } from "../../../src/postgres/database/migrate.ts";
 import { schemaState, readSqlSchema } from "../../../src/postgres/database/sql-files.ts";
+import { PostgresHealth } from "../../../src/postgres/operations/health.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { checkDatabase } from "../../../src/postgres/database/start-checks.ts";
 import { databaseUrl, query } from "../../support/database-server.ts";
@@ -13,6 +14,7 @@ import { CATALOG, catalogOf } from "./catalog.ts";
 import { makeUpSchema, type MadeUpSchema } from "./made-up-schema.ts";
 
 const FILES = (({ frozen, repeatable }) => frozen.length + repeatable.length)(readSqlSchema());
+const BASELINE = "migrations/0001_baseline";
 const REFUND = "functions/ledger_refund.sql";
 /** What a made-up column of receipts applies: its migration, and the views that are made again. */
 const VIEWS = ["account_limits", "budget_limit", "issued_receipt", "ledger_entry"];
@@ -68,17 +70,31 @@ describe("migrate", () => {
     }
   });
 
-  it("refuses a database that is older than the first release, and says what to do", async () => {
-    const old = await emptyDatabase();
+  it.each([
+    ["has tables without a record", "drop table schema_file"],
+    ["has no record of the baseline", `delete from schema_file where name = '${BASELINE}'`],
+    ["has another baseline", `update schema_file set checksum = '' where name = '${BASELINE}'`],
+  ])("refuses a database from before 0.1.0, which %s, as serve and readiness do", async (_, made) => {
+    await query(database.url, made);
+    const advice = expect.stringMatching(/made before 0\.1\.0.*no version.*create a new one, run migrate/);
+    await expect(migrate(database.url)).rejects.toMatchObject({ name: "SchemaError", message: advice });
+    expect(await problemsOf(database.url)).toEqual([advice]);
+    const health = new PostgresHealth(database.servingUrl, { aheadMs: 0 });
+    await expect.poll(() => health.state(new AbortController().signal)).toBe("old schema");
+    await health.close();
+  });
+
+  it("continues when the first migrate was interrupted, or other programs have tables", async () => {
+    const empty = await emptyDatabase();
     try {
       await query(
-        old.url,
-        "create table migration (id serial, name text); insert into migration (name) values ('0001-tables')",
+        empty.url,
+        "create table migration (id serial, name text, executed_at timestamptz); create table made_up ()",
       );
-      await expect(migrate(old.url)).rejects.toThrow(/older than the first release.*create a new database/);
-      expect(await problemsOf(old.url)).toEqual([expect.stringContaining("create a new database")]);
+      expect(await problemsOf(empty.url)).toEqual([expect.stringContaining("has no schema yet; run: ")]);
+      expect((await migrate(empty.url)).applied).toHaveLength(FILES);
     } finally {
-      await old.drop();
+      await empty.drop();
     }
   });
 
@@ -137,9 +153,9 @@ describe("migrate", () => {
   });
 
   it("refuses a frozen migration that was changed after it was applied", async () => {
-    await next.write("migrations/0001_baseline.sql", `${await next.read("migrations/0001_baseline.sql")}\n`);
+    await next.write(`${BASELINE}.sql`, `${await next.read(`${BASELINE}.sql`)}\n`);
     await expect(migrate(database.url, next.folder)).rejects.toThrow(
-      "migrations/0001_baseline.sql was changed after it was applied",
+      `${BASELINE}.sql was changed after it was applied; restore the file`,
     );
   });
 
