@@ -15,6 +15,7 @@ const labs = [
   "test/cells/lab/*.test.ts",
   "test/failover/failover.test.ts",
   "test/restore-lab/restore-lab.test.ts",
+  "test/upgrade-lab/upgrade-lab.test.ts",
   "test/soak/soak.test.ts",
   "test/security/costs/{attack,search}.test.ts",
 ];

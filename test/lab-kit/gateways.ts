@@ -1,3 +1,5 @@
+import path from "node:path";
+import { ROOT } from "../tooling/command.ts";
 import { Instances, type Instance } from "../instances/process.ts";
 import type { Tally } from "./tally.ts";
 
@@ -6,11 +8,14 @@ export class Gateways {
   running: readonly Instance[] = [];
   readonly #settings: Record<string, string>;
   readonly #tally: Tally;
+  readonly #program: string;
   readonly #instances = new Instances();
 
-  constructor(settings: Record<string, string>, tally: Tally) {
+  /** @param root the folder of another version of the program */
+  constructor(settings: Record<string, string>, tally: Tally, root = ROOT) {
     this.#settings = settings;
     this.#tally = tally;
+    this.#program = path.join(root, "src/main.mjs");
   }
 
   /** Their URLs. */
@@ -24,9 +29,20 @@ export class Gateways {
   }
 
   async serve(count: number): Promise<void> {
-    const serve = () => this.#instances.serve(this.#settings);
+    const serve = () => this.#instances.serve(this.#settings, { program: this.#program });
     this.running = await Promise.all(Array.from({ length: count }, serve));
     for (const instance of this.running) void this.#watch(instance);
+  }
+
+  /** Stops them as an update does. */
+  async stop(): Promise<void> {
+    const ending = this.running;
+    this.running = [];
+    for (const { signal } of ending) signal("SIGTERM");
+    for (const { ended, log } of ending) {
+      const code = await ended;
+      if (code !== 0) this.#tally.violated("an instance stops", { code, log: log().slice(-4_000) });
+    }
   }
 
   /** @returns their logs */
@@ -37,8 +53,10 @@ export class Gateways {
     return logs.join("");
   }
 
-  async #watch({ ended, log }: Instance): Promise<void> {
+  async #watch(instance: Instance): Promise<void> {
+    const { ended, log } = instance;
     const code = await ended;
-    if (code !== null) this.#tally.violated("no instance ends by itself", { code, log: log().slice(-4_000) });
+    if (code !== null && this.running.includes(instance))
+      this.#tally.violated("no instance ends by itself", { code, log: log().slice(-4_000) });
   }
 }

@@ -71,15 +71,21 @@ export interface Ground<Database extends LabDatabase = LabDatabase> extends Pick
   settle(): void;
 }
 
-/** Starts everything in a temporary folder. @param open starts the database in a folder */
+/**
+ * Starts everything in a temporary folder.
+ * @param open starts the database in a folder
+ * @param prepare creates its tables
+ */
 export async function openGround(run: LabRun): Promise<Ground>;
 export async function openGround<Database extends LabDatabase>(
   run: LabRun,
   open: (folder: string) => Promise<Database>,
+  prepare?: (url: string) => Promise<unknown>,
 ): Promise<Ground<Database>>;
 export async function openGround(
   run: LabRun,
   open: (folder: string) => Promise<LabDatabase> = startDatabase,
+  prepare: (url: string) => Promise<unknown> = migrate,
 ): Promise<Ground> {
   const folder = await run.open(makeFolder, (made) =>
     rm(made, { recursive: true, force: true, maxRetries: 10 }),
@@ -89,7 +95,7 @@ export async function openGround(
     (server) => server.stop(),
   );
   const { url } = database;
-  await migrate(url);
+  await prepare(url);
   const models = await run.open(openModelServer, (server) => server.close());
   const world = await run.open(
     () => startWorld(settingsOf(models.url), url, SLOT_MS),

@@ -10,6 +10,7 @@ it.each([
   ["faults", "--customers=-1", /^--customers is a whole number from 1/],
   ["soak", "--share 170", /^--share is at most 100/],
   ["failover", "--kinds killed,nothing", /^--kinds is of killed, stopped, .*, and not "nothing"/],
+  ["upgrade-lab", "--schemas 0001", /^--schemas is of 0001_baseline, .*, and not "0001"/],
   ["restore-lab", "--load 1.5", /^--load is a whole number from 1/],
   ["cells/lab", "--moves=-1", /^--moves is a whole number from 0/],
 ])("the lab %s rejects %s with one line and starts nothing", async (lab, options, line) => {

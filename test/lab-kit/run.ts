@@ -49,9 +49,9 @@ export class LabRun {
     return opened;
   }
 
-  /** Closes every part, whatever fails meanwhile. */
+  /** Closes every part that is open, whatever fails meanwhile. */
   async close(): Promise<void> {
-    for (const close of this.#closing.reverse()) await Promise.allSettled([close()]);
+    for (const close of this.#closing.splice(0).reverse()) await Promise.allSettled([close()]);
   }
 }
 
