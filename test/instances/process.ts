@@ -69,16 +69,15 @@ async function runOnce(args: readonly string[], settings: Record<string, string>
   return { exitCode: typeof exitCode === "number" ? exitCode : null, stdout: out, stderr: err };
 }
 
+// No process outlives the tests.
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /** The processes started by one test file. */
 export class Instances {
   readonly #children = new Set<ChildProcess>();
-
-  constructor() {
-    // No process outlives the tests.
-    process.once("exit", () => {
-      for (const child of this.#children) child.kill("SIGKILL");
-    });
-  }
 
   /**
    * Starts `serve` and waits until its servers listen; repeats like {@link run}.
@@ -103,12 +102,12 @@ export class Instances {
   }
 
   async #serve(child: ChildProcess): Promise<Instance> {
-    this.#children.add(child);
+    for (const children of [running, this.#children]) children.add(child);
     let log = "";
     child.once("close", () => record(log));
     const ended = new Promise<number | null>((resolve) => {
       child.once("exit", (code) => {
-        this.#children.delete(child);
+        for (const children of [running, this.#children]) children.delete(child);
         resolve(code);
       });
     });
