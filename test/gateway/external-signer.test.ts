@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { openSponsor } from "../../src/gateway/relay.ts";
+import { ExternalSigner } from "../../src/payments/gasless/external-signer.ts";
 import { firstLine, stopChild } from "../support/child.ts";
 import { gaslessPayment, signBuilt } from "../support/gasless.ts";
 import { secret } from "../support/record.ts";
@@ -93,6 +94,13 @@ it("does not ask the signer about a transaction that breaks a rule", async () =>
   const unsigned = gaslessPayment(built.transaction, quote.quote_id);
   expect(await call(unsigned)).toMatchObject({ status: 402, body: { code: "INVALID_PAYMENT" } });
   expect(signed).toEqual([]);
+});
+
+it("keeps signatures that are no part of Node's buffer pool, which each would keep 64 KB of", async () => {
+  const own = await ExternalSigner.open({ url: `unix://${socket}`, token, timeoutMs: 60_000 });
+  const message = Buffer.concat([Buffer.from([2, 0, 0, 2]), own.publicKey]);
+  await own.prepare(message);
+  expect(own.sign(message).buffer.byteLength).toBe(64);
 });
 
 it("consumes nothing while the signer does not sign, and relays the repeated call afterwards", async () => {

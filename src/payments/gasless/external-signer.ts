@@ -64,7 +64,8 @@ export class ExternalSigner implements FeePayerKey {
       const bytes = Buffer.from(signature, "base64");
       if (!isSignedBy(this.publicKey, message, bytes))
         throw new Error("its signature is not of the public key that it had at start");
-      this.#signatures.set(nameOf(message), bytes);
+      // A copy: a part of Node's pool would keep 64 KB of it.
+      this.#signatures.set(nameOf(message), Buffer.alloc(bytes.length, bytes));
     } catch (cause) {
       throw new ToolgateError(
         "UNAVAILABLE",

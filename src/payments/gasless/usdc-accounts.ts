@@ -16,7 +16,9 @@ export class UsdcAccounts {
     const name = owner.toString("latin1");
     let account = this.#known.get(name);
     if (!account) {
-      account = getAssociatedTokenAddressSync(this.#mint, new PublicKey(owner), true).toBuffer();
+      const address = getAssociatedTokenAddressSync(this.#mint, new PublicKey(owner), true);
+      // A copy: the address is a part of 64 KB of Node's pool, which it would keep.
+      account = Buffer.alloc(owner.length, address.toBuffer());
       this.#known.set(name, account);
     }
     return account;

@@ -16,7 +16,8 @@ const [MAX_ENTRIES, MAX_CHARACTERS] = [1_000, 16_384];
 const MAX_AGE_MS = 300_000;
 
 interface CachedResult {
-  readonly fingerprint: Buffer;
+  /** A copy as text: the buffer may be a part of 64 KB of Node's pool. */
+  readonly fingerprint: string;
   readonly text: string;
   /** The parsed text, while memory allows. */
   parsed?: WeakRef<JsonObject>;
@@ -60,8 +61,7 @@ export class ReplayCache {
     const { notifications, clock } = this.#options;
     const entry = notifications.live ? this.#entries.get(cacheKey(call)) : undefined;
     const age = clock.now() - (entry?.since ?? Number.NaN);
-    if (!entry || !(age >= 0 && age < MAX_AGE_MS) || !entry.fingerprint.equals(call.fingerprint))
-      return undefined;
+    if (!entry || !(age >= 0 && age < MAX_AGE_MS) || entry.fingerprint !== textOf(call)) return undefined;
     const result = resultOf(entry);
     return result && { kind: "replay", result, receipt: entry.receipt };
   }
@@ -72,7 +72,7 @@ export class ReplayCache {
     return (receipt) => {
       const { notifications, clock } = this.#options;
       if (text.length > MAX_CHARACTERS || generation !== this.#generation || !notifications.live) return;
-      this.#entries.set(cacheKey(call), { fingerprint: call.fingerprint, text, receipt, since: clock.now() });
+      this.#entries.set(cacheKey(call), { fingerprint: textOf(call), text, receipt, since: clock.now() });
     };
   }
 
@@ -94,6 +94,10 @@ function resultOf(entry: CachedResult): JsonObject | undefined {
   if (!isJsonObject(result)) return undefined;
   entry.parsed = new WeakRef(result);
   return result;
+}
+
+function textOf({ fingerprint }: KeyedCall): string {
+  return fingerprint.toString("latin1");
 }
 
 function cacheKey({ accountId, idempotencyKey }: KeyedCall): string {

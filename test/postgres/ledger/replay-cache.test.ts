@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import process from "node:process";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, expect, it } from "vitest";
 import type { CallAuthorization, RunEndResult } from "../../../src/app/calls/ledger.ts";
 import { Leases } from "../../../src/postgres/ledger/leases.ts";
@@ -179,3 +182,21 @@ it("does not cache long results", async () => {
 });
 
 it("leaves a ledger that passes the audit", () => expectCleanAudit(pool));
+
+it("keeps nothing of Node's buffer pool, of which a fingerprint is a part of 64 KB", () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const cache = new ReplayCache({ clock: { now: () => now }, notifications: { live: true, subscribe() {} } });
+  collect();
+  const before = process.memoryUsage().arrayBuffers;
+  for (let call = 0; call < 1_000; call++) {
+    const fingerprint = Buffer.from("f".repeat(32));
+    cache.prepare({ accountId: "a", idempotencyKey: String(call), fingerprint }, "{}")(undefined);
+    // What other work takes from the pool before the next call.
+    for (let other = 0; other < 4; other++) Buffer.from("o".repeat(Buffer.poolSize / 4));
+  }
+  collect();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10e6);
+  const last = { accountId: "a", idempotencyKey: "999", fingerprint: Buffer.from("f".repeat(32)) };
+  expect(cache.find(last)).toMatchObject({ kind: "replay" });
+});
