@@ -1,5 +1,4 @@
-export const PROTOCOLS = ["HTTP", "MCP", "gRPC", "Connect"] as const;
-export type Protocol = (typeof PROTOCOLS)[number];
+export type Protocol = "HTTP" | "MCP" | "gRPC" | "Connect";
 
 export const WAYS = ["balance", "transfer", "gasless"] as const;
 export type Way = (typeof WAYS)[number];

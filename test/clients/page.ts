@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "../tooling/command.ts";
-import { PROTOCOLS, WAYS } from "./cells.ts";
+import { WAYS } from "./cells.ts";
 
 const FOLDER = path.join(ROOT, "docs/examples");
 
@@ -32,19 +32,6 @@ export function tableOfClients(): Row[] {
   return tableUnder(readPage(), ["client", "protocol", ...WAYS]).map(
     ([client = "", protocol = "", ...cells]) => ({ client, protocol, cells }),
   );
-}
-
-/** The protocols that a client does not use, and why. */
-export function unusedProtocols(): { client: string; protocols: string[]; reason: string }[] {
-  return tableUnder(readPage(), ["client", "not", "reason"]).flatMap(
-    ([clients = "", protocols = "", reason = ""]) =>
-      clients.split(", ").map((client) => ({ client, protocols: protocols.split(", "), reason })),
-  );
-}
-
-export function everyPair(): string[] {
-  const clients = new Set(tableOfClients().map(({ client }) => client));
-  return [...clients].flatMap((client) => PROTOCOLS.map((protocol) => `${client} over ${protocol}`));
 }
 
 export function linkedFiles(): string[] {

@@ -35,14 +35,16 @@ function* generate({ files, allFiles, options }: Input): Iterable<Output> {
     content: page([`# Types of ${owner.proto.package}`, "", TYPES_NOTE, "", ...sections]),
   };
   const errors = commonErrors(catalogue, options.errorsPage);
-  yield { name: "README.md", content: index(owner, services, bindings, errors) };
+  const paged = types.pageFields([...messages]);
+  const pages = paged.length === 0 ? [] : ["", "## Pages", "", ...paged];
+  yield { name: "README.md", content: index(owner, services, bindings, [errors, ...pages]) };
 }
 
 function index(
   owner: DescFile,
   services: readonly DescService[],
   bindings: readonly Binding[],
-  errors: string,
+  errors: readonly string[],
 ): string {
   const rows = services.map((service) => {
     const routes = bindings.filter(({ method }) => method.parent === service);
@@ -63,7 +65,7 @@ function index(
     `A method's path over gRPC and Connect is \`/${owner.proto.package}.SERVICE/METHOD\`.`,
     "Its messages are METHODRequest and METHODResponse, unless it names others.",
     "",
-    errors,
+    ...errors,
   ]);
 }
 

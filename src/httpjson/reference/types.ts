@@ -14,6 +14,14 @@ import { isRequired, itemRules, ruleKeywords, type Schema } from "../openapi/rul
 /** The page that has all messages and enums that are not the request or the response of one method. */
 export const TYPES_PAGE = "types.md";
 
+const PAGE_FIELDS: ReadonlySet<string> = new Set(["limit", "cursor", "next_cursor"]);
+
+/** Empty for a message that belongs to no list of pages. */
+function pageFieldsOf({ fields }: DescMessage): DescField[] {
+  const found = fields.filter(({ name }) => PAGE_FIELDS.has(name));
+  return found.some(({ name }) => name !== "limit") ? found : [];
+}
+
 /** The sections of messages and enums. */
 export class Types {
   readonly #annotations: Annotations;
@@ -27,14 +35,27 @@ export class Types {
     this.#package = packageName;
   }
 
+  /** Those of pages are described once: {@link pageFields}. */
   fields(message: DescMessage): string[] {
-    const items = message.fields.map((field) => {
-      const rules = this.#rules(field);
-      const term = `\`${field.name}\` ${this.#type(field)}${rules === "" ? "" : `; ${rules}`}`;
-      const comment = commentOf(field);
-      return defined(term, comment === `The ${field.name}.` ? "" : comment);
-    });
-    return list(items);
+    const ofPage = pageFieldsOf(message);
+    const items = message.fields.filter((field) => !ofPage.includes(field)).map((field) => this.#item(field));
+    if (ofPage.length === 0) return list(items);
+    const names = ofPage.map(({ name }) => `\`${name}\``).join(", ");
+    return list([...items, defined(names, link("pages", "README.md", "pages"))]);
+  }
+
+  /** The fields by which lists are read in pages, as the first messages have them. */
+  pageFields(messages: readonly DescMessage[]): string[] {
+    const all = messages.flatMap(pageFieldsOf);
+    const first = new Map(all.toReversed().map((field) => [field.name, field]));
+    return list([...first.values()].toReversed().map((field) => this.#item(field)));
+  }
+
+  #item(field: DescField): string {
+    const rules = this.#rules(field);
+    const term = `\`${field.name}\` ${this.#type(field)}${rules === "" ? "" : `; ${rules}`}`;
+    const comment = commentOf(field);
+    return defined(term, comment === `The ${field.name}.` ? "" : comment);
   }
 
   /** A section of the page of types. */
