@@ -12,6 +12,9 @@ const MAX_FIELDS = 100;
 /** Longer strings name no tool. */
 const MAX_NAME_BYTES = 256;
 
+/** Of the keys `tool`, `name` and `params`, characters. Others are not read. */
+const LONGEST_KEY = 6;
+
 /** What a large JSON message says about its tool call, found without building its values. */
 interface Outline {
   /** `tool`, as the contract names it. */
@@ -71,9 +74,10 @@ function outlineOf(bytes: Buffer): Outline {
     switch (bytes[at]) {
       case QUOTE: {
         const end = endOfText(bytes, at + 1);
-        text = depth <= 2 && end - at <= MAX_NAME_BYTES ? bytes.toString("utf8", at + 1, end) : "";
-        if (depth === 1 && keys[1] === "tool") outline.tool = text;
-        if (depth === 2 && keys[1] === "params" && keys[2] === "name") outline.name = text;
+        const named = () => (end - at <= MAX_NAME_BYTES ? bytes.toString("utf8", at + 1, end) : "");
+        if (depth === 1 && keys[1] === "tool") outline.tool = named();
+        if (depth === 2 && keys[1] === "params" && keys[2] === "name") outline.name = named();
+        text = depth <= 2 && end - at <= LONGEST_KEY + 1 ? named() : "";
         at = end;
         values++;
         break;
