@@ -2,7 +2,8 @@ import type { ChatRequest } from "../domain/tools/chat.ts";
 import { invalidField, ToolgateError } from "../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
 import { ForbiddenAddressError, type Guard } from "../outbound/address-guard.ts";
-import { openGuardedFetch, ResponseTooLongError, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { ResponseTooLongError } from "../outbound/server-answer.ts";
 import { VERSION } from "../version.ts";
 import { cancelled, upstreamFailure } from "./upstream-failure.ts";
 

@@ -7,7 +7,8 @@ import type {
   EmbeddingRequest,
   Embeddings,
 } from "../domain/tools/chat.ts";
-import { ResponseTooLongError, openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
+import { ResponseTooLongError } from "../outbound/server-answer.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
 import { DeltaRelay } from "./delta-relay.ts";

@@ -55,7 +55,7 @@ export function wordsOfBody(body: string): string {
 }
 
 interface Body {
-  readonly body: ReadableStream<Uint8Array> | null;
+  readonly body: AsyncIterable<Uint8Array> | null;
 }
 
 /** Bytes of an error's body that are read. */

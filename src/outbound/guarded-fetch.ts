@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
 import process from "node:process";
-import { Agent, buildConnector, fetch, type Dispatcher } from "undici";
+import { Agent, buildConnector, fetch } from "undici";
 import { ForbiddenAddressError, mayConnect, networkFor, type Guard, type Network } from "./address-guard.ts";
 import { guardedLookup } from "./guarded-lookup.ts";
+import { ACCEPT_ENCODING, limitedChunks, serverAnswer, type ServerAnswer } from "./server-answer.ts";
 
 /** Default response limit after decompression, bytes; far more than a model writes. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -17,25 +18,22 @@ export interface GuardedFetchOptions extends Guard {
   readonly maxBytes?: number;
 }
 
-export interface GuardedRequestInit extends RequestInit {
-  /** Receives the trailers, names in lower case, before the end of the body. Not called without a body. */
-  readonly onTrailers?: (trailers: Record<string, string>) => void;
-}
-
 /** The fetch signature that client libraries expect. */
-export type Fetch = (input: string | URL | Request, init?: GuardedRequestInit) => Promise<Response>;
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+export interface ServerRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | undefined;
+  readonly signal: AbortSignal;
+}
 
 export interface OpenFetch {
+  /** For client libraries; refuses the ports of other protocols. */
   readonly fetch: Fetch;
+  /** Takes a third of the CPU time of fetch. */
+  request(url: string | URL, request: ServerRequest): Promise<ServerAnswer>;
   close(): Promise<void>;
-}
-
-export class ResponseTooLongError extends RangeError {
-  override name = "AnswerTooLongError";
-
-  constructor(most: number) {
-    super(`the response is longer than ${most} bytes`);
-  }
 }
 
 /**
@@ -59,7 +57,7 @@ export function openGuardedFetch({
   });
   const guarded: Fetch = async (input, init = {}) => {
     if (input instanceof Request) throw new TypeError("Request objects are not supported; pass a URL");
-    const { method = "GET", body, signal, onTrailers } = init;
+    const { method = "GET", body, signal } = init;
     if (body !== undefined && body !== null && typeof body !== "string" && !(body instanceof Uint8Array))
       throw new TypeError("only texts and bytes are supported as bodies");
     const answer = await fetch(input, {
@@ -68,7 +66,7 @@ export function openGuardedFetch({
       body: body ?? null,
       signal: signal ?? null,
       redirect: "manual",
-      dispatcher: onTrailers ? dispatcher.compose(trailerInterceptor(onTrailers)) : dispatcher,
+      dispatcher,
     });
     const { status } = answer;
     if (status > 599) {
@@ -79,31 +77,24 @@ export function openGuardedFetch({
     // Without the reason phrase, which may contain any bytes.
     return new Response(limitBody(answer.body, maxBytes), { status, headers: [...answer.headers] });
   };
-  return { fetch: guarded, close: () => dispatcher.destroy() };
+  return {
+    fetch: guarded,
+    async request(url, { method, headers, body = null, signal }) {
+      const { origin, pathname, search } = new URL(url);
+      const all = { "accept-encoding": ACCEPT_ENCODING, ...headers };
+      const path = `${pathname}${search}`;
+      return serverAnswer(
+        await dispatcher.request({ origin, path, method, headers: all, body, signal }),
+        maxBytes,
+      );
+    },
+    close: () => dispatcher.destroy(),
+  };
 }
 
 /** Returns whether a request failed before a connection existed (TLS included) and may be sent elsewhere. */
 export function neverConnected(error: unknown): boolean {
   return error instanceof Error && (unconnected.has(error) || neverConnected(error.cause));
-}
-
-/** Reports the trailers, which fetch drops. */
-function trailerInterceptor(
-  onTrailers: NonNullable<GuardedRequestInit["onTrailers"]>,
-): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) =>
-    dispatch(options, {
-      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-      onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
-      onResponseStart: (...start) => handler.onResponseStart?.(...start),
-      onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
-      onResponseEnd: (controller, trailers) => {
-        const texts = Object.entries(trailers).map(([name, value = ""]) => [name, String(value)] as const);
-        onTrailers(Object.fromEntries(texts));
-        handler.onResponseEnd?.(controller, trailers);
-      },
-      onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
-    });
 }
 
 /** Connects only to addresses that {@link mayConnect} allows, after resolving names. */
@@ -134,14 +125,4 @@ function guardedConnector(guard: Guard): buildConnector.connector {
 
 function limitBody(body: AsyncIterable<Uint8Array> | null, most: number): ReadableStream<Uint8Array> | null {
   return body && ReadableStream.from(limitedChunks(most, body));
-}
-
-/** @throws ResponseTooLongError at the first byte beyond the limit */
-async function* limitedChunks(most: number, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > most) throw new ResponseTooLongError(most);
-    yield chunk;
-  }
 }

@@ -2,6 +2,7 @@ import { ToolgateError } from "../../../domain/core/errors.ts";
 import { type JsonObject, isJsonObject, type JsonValue } from "../../../domain/core/json.ts";
 import type { Span } from "../../../domain/core/span.ts";
 import { neverConnected, openGuardedFetch, type OpenFetch } from "../../../outbound/guarded-fetch.ts";
+import type { ServerAnswer } from "../../../outbound/server-answer.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
 import { callFailed, failedAfterWork } from "../failure.ts";
@@ -50,10 +51,9 @@ export class HttpBackend implements Backend {
     const request = composeRequest(plan, params);
     const keyed = idempotencyKey !== undefined && plan.method !== "GET";
     const repeatable = keyed ? { "Idempotency-Key": idempotencyKey } : {};
-    const trailers: Record<string, string> = {};
     if (span) describeRequest(span, plan.method, request.url);
     const own = { ...span?.headers, ...repeatable, ...headers };
-    const answer = await this.#send(plan, request, own, signal, trailers);
+    const answer = await this.#send(plan, request, own, signal);
     span?.set({ "http.response.status_code": answer.status });
     const result = await readResponse(answer, {
       tool,
@@ -61,7 +61,7 @@ export class HttpBackend implements Backend {
       secrets: this.#secrets,
       maxBytes: maxResponseBytes,
     });
-    return { result, headers: Object.fromEntries(answer.headers), trailers };
+    return { result, headers: Object.fromEntries(answer.headers), trailers: answer.trailers };
   }
 
   async close(): Promise<void> {
@@ -73,17 +73,10 @@ export class HttpBackend implements Backend {
     { url, headers, body }: ComposedRequest,
     own: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    trailers: Record<string, string>,
-  ): Promise<Response> {
+  ): Promise<ServerAnswer> {
     const all = { ...headers, Accept: acceptOf(answers), "User-Agent": "toolgate", ...own };
     try {
-      return await this.#server.fetch(url, {
-        method,
-        headers: all,
-        signal,
-        onTrailers: (received) => Object.assign(trailers, received),
-        ...(body !== undefined && { body }),
-      });
+      return await this.#server.request(url, { method, headers: all, body, signal });
     } catch (error) {
       if (error instanceof ToolgateError) throw error;
       const asked = neverConnected(error) ? callFailed : failedAfterWork;

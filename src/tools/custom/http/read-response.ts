@@ -1,5 +1,6 @@
+import { buffer } from "node:stream/consumers";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
-import { ResponseTooLongError } from "../../../outbound/guarded-fetch.ts";
+import { ResponseTooLongError, type ServerAnswer } from "../../../outbound/server-answer.ts";
 import { readErrorText, wordsOfBody } from "../../../outbound/error-words.ts";
 import { retryAfterOf } from "../../../outbound/retry-after.ts";
 import { callFailed, unavailable, failedAfterWork, refusedCall } from "../failure.ts";
@@ -26,7 +27,7 @@ export interface ReadOptions {
  * content as `{base64, media_type}`, an empty body as `{}`. A body over the limit becomes a placeholder.
  * @throws ToolgateError for a status other than 2xx or an undocumented media type
  */
-export async function readResponse(answer: Response, reading: ReadOptions): Promise<JsonObject> {
+export async function readResponse(answer: ServerAnswer, reading: ReadOptions): Promise<JsonObject> {
   const { tool } = reading;
   if (isCallersFault(answer.status)) {
     const words = wordsOfBody(await readErrorText(answer));
@@ -35,7 +36,7 @@ export async function readResponse(answer: Response, reading: ReadOptions): Prom
     throw refusedCall(tool, what, words, { secrets: reading.secrets, cause });
   }
   if (answer.status < 200 || answer.status > 299) {
-    await answer.body?.cancel();
+    answer.discard();
     throw failure(tool, answer);
   }
   const body = await bodyOf(answer, tool);
@@ -69,9 +70,9 @@ function resultOf(body: Buffer, mediaType: string, contentType: string): JsonObj
 }
 
 /** Undefined if it exceeds the limit. */
-async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefined> {
+async function bodyOf(answer: ServerAnswer, tool: string): Promise<Buffer | undefined> {
   try {
-    return Buffer.from(await answer.arrayBuffer());
+    return await buffer(answer.body);
   } catch (error) {
     if (error instanceof ResponseTooLongError) return undefined;
     throw failedAfterWork(tool, "the connection to the server broke", error);
@@ -79,7 +80,7 @@ async function bodyOf(answer: Response, tool: string): Promise<Buffer | undefine
 }
 
 /** Uncompressed Content-Length; null if unknown. */
-function lengthOf({ headers }: Response): number | null {
+function lengthOf({ headers }: ServerAnswer): number | null {
   const length = headers.get("content-length") ?? "";
   return headers.has("content-encoding") || !/^\d{1,15}$/.test(length) ? null : Number(length);
 }
@@ -91,7 +92,7 @@ function isCallersFault(status: number): boolean {
   return status >= 400 && status < 500 && !OF_OPERATOR.has(status);
 }
 
-function failure(tool: string, { status, headers }: Response): Error {
+function failure(tool: string, { status, headers }: ServerAnswer): Error {
   const cause = new Error(`HTTP ${status}`);
   if (status === 429 || status === 503) {
     const seconds = retryAfterOf(headers, MAX_RETRY_SECONDS) ?? DEFAULT_RETRY_SECONDS;

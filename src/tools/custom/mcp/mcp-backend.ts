@@ -1,12 +1,8 @@
 import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client";
 import { ToolgateError } from "../../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../domain/core/json.ts";
-import {
-  ResponseTooLongError,
-  neverConnected,
-  openGuardedFetch,
-  type OpenFetch,
-} from "../../../outbound/guarded-fetch.ts";
+import { neverConnected, openGuardedFetch, type OpenFetch } from "../../../outbound/guarded-fetch.ts";
+import { ResponseTooLongError } from "../../../outbound/server-answer.ts";
 import type { BackendOptions } from "../backend-options.ts";
 import type { Backend, BackendAnswer, BackendCall, BackendDescription } from "../backend.ts";
 import { wordsIn } from "../../../outbound/error-words.ts";

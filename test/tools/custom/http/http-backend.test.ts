@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LookupFunction } from "node:net";
 import { priceFrom } from "../../../../src/tools/custom/price.ts";
@@ -59,6 +59,8 @@ afterAll(async () => {
 type Entry = NonNullable<Parameters<typeof backendOf>[2]>;
 
 /** Calls an operation as the tool `t`. */
+const encodedAs = (coding: string) => ({ "Content-Type": "application/json", "Content-Encoding": coding });
+
 async function call(answer: ThirdParty["answer"], entry: Entry = {}, operationId = "op"): Promise<unknown> {
   party.answer = answer;
   const known = entry.lookup ? undefined : JSON.stringify([operationId, entry]);
@@ -97,10 +99,12 @@ describe("results of HTTP responses", () => {
     ],
     ["bytes of no kind", {}, "x", { base64: "eA==", media_type: "application/octet-stream" }],
     ["nothing", { "Content-Type": "application/json" }, "", {}],
+    ["compressed JSON", encodedAs("gzip"), gzipSync('{"a":1}'), { a: 1 }],
+    ["JSON compressed twice", encodedAs("gzip, BR"), brotliCompressSync(gzipSync('{"a":1}')), { a: 1 }],
     [
-      "compressed JSON",
-      { "Content-Type": "application/json", "Content-Encoding": "gzip" },
-      gzipSync('{"a":1}'),
+      "JSON without the end of its compression",
+      encodedAs("gzip"),
+      gzipSync('{"a":1}').subarray(0, -8),
       { a: 1 },
     ],
   ])("converts a response: %s", async (_, headers, body, result) => {
@@ -194,6 +198,11 @@ describe("failing HTTP servers", () => {
         r
           .writeHead(200, { "Content-Type": "application/json", "Content-Length": "100" })
           .write('{"a":', () => r.destroy()),
+      /connection to the server broke/,
+    ],
+    [
+      "compresses its answer six times",
+      (r) => r.writeHead(200, encodedAs("br,br,br,br,br,br")).end("x"),
       /connection to the server broke/,
     ],
     ["cuts before it answers", (r) => r.destroy(), /cannot be reached/],
