@@ -116,6 +116,10 @@ export const ITEM_LIMITS: ItemLimits = {
   functions: 128,
   stop: 16,
   logit_bias: 1_024,
+  // Each form of these would report every member that it does not know.
+  tool_choice: 16,
+  function_call: 16,
+  response_format: 16,
 };
 
 /** Accepted without effect: they concern storage, billing and abuse control of OpenAI itself. */

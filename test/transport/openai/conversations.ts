@@ -118,14 +118,20 @@ export function conversations(world: World, upstream: () => ModelServer, agent: 
       expect(await post({ messages, tools, tool_choice, ...nothing })).toBe(200);
       expect(sent()).toMatchObject({ tool_choice });
       expect(Object.keys(sent())).not.toContain("prediction");
-      const { body } = await world.post(agent(), "/openai/v1/chat/completions", {
-        ...{ model: "good", messages, tools },
-        tool_choice: "any",
-      });
-      expect(body.error).toMatchObject({
-        param: "tool_choice",
-        message: expect.stringMatching(/^tool_choice: must be "none"/),
-      });
+      const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`member${index}`, 1]));
+      for (const [choice, words] of [
+        ["any", /^tool_choice: must be "none"/],
+        [many, /^tool_choice: must have at most 16 items$/],
+      ] as const) {
+        const { body } = await world.post(agent(), "/openai/v1/chat/completions", {
+          ...{ model: "good", messages, tools },
+          tool_choice: choice,
+        });
+        expect(body.error).toMatchObject({
+          param: "tool_choice",
+          message: expect.stringMatching(words),
+        });
+      }
     });
   });
 }
