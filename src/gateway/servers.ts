@@ -34,7 +34,9 @@ import { JsonRoutes } from "../transport/http/json-routes.ts";
 import { Probes } from "../transport/http/probes.ts";
 import { HttpServer } from "../transport/http/connections.ts";
 import { McpHandler } from "../transport/mcp/mcp-handler.ts";
-import { OpenAiHandler } from "../transport/openai/openai-handler.ts";
+import { ANTHROPIC_API } from "../transport/anthropic/anthropic-api.ts";
+import { ModelApiHandler } from "../transport/model-api/model-api-handler.ts";
+import { OPENAI_API } from "../transport/openai/openai-api.ts";
 import { Pipeline, type PipelineParts } from "../transport/pipeline.ts";
 import { ClientAddresses } from "../transport/remote-address.ts";
 import type { ServerTls } from "../transport/server-tls.ts";
@@ -193,6 +195,7 @@ export function createServers({
     requestIds,
     failed,
   });
+  const models = { routes, pipeline, catalogue, clock: systemClock };
   return {
     http: new HttpServer({
       tls,
@@ -203,7 +206,7 @@ export function createServers({
         console.handler,
         new Cors(origins, requests),
         connectHandler({ ...common, services: open.map(({ service }) => service) }),
-        new OpenAiHandler({ routes, pipeline, catalogue, clock: systemClock }),
+        ...[OPENAI_API, ANTHROPIC_API].map((api) => new ModelApiHandler(models, api)),
         new McpHandler({ routes, pipeline, catalogue, originPolicy }),
         new JsonHandler(routes, pipeline, walletParts.sold),
       ],

@@ -1,14 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
+import { isJsonObject, type JsonObject, objectsOf } from "../domain/core/json.ts";
 import type { AttachedTexts } from "../domain/tools/chat.ts";
 
-interface Body {
-  readonly messages: readonly object[];
-}
-
 /** Returns a body as JSON in which the images are where they are named, without building their text. */
-export async function withImages(body: Body, attached: AttachedTexts): Promise<Buffer> {
+export async function withImages(body: JsonObject, attached: AttachedTexts): Promise<Buffer> {
   // Unlike the names, these are in no text of the caller.
   const places = new Map<string, Uint8Array>();
   const placed = (part: JsonObject): JsonObject => {
@@ -19,12 +15,12 @@ export async function withImages(body: Body, attached: AttachedTexts): Promise<B
     places.set(url, bytes);
     return { ...part, image_url: { ...image, url } };
   };
-  const messages = body.messages.map((message) => {
-    const { content }: { content?: unknown } = message;
+  const messages = objectsOf(body["messages"]).map((message) => {
+    const { content } = message;
     if (!Array.isArray(content)) return message;
     return {
       ...message,
-      content: content.map((part: unknown) => (isJsonObject(part) ? placed(part) : part)),
+      content: content.map((part) => (isJsonObject(part) ? placed(part) : part)),
     };
   });
   let rest = JSON.stringify({ ...body, messages });

@@ -1,5 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
-import type { ChatCompletion, ChatDelta, ReportedUsage } from "../domain/tools/chat.ts";
+import type {
+  ChatCompletion,
+  ChatDelta,
+  ChatOptions,
+  Delivered,
+  ReportedUsage,
+} from "../domain/tools/chat.ts";
 import { readMessage } from "./message-parts.ts";
 import { LatestMembers, otherMembers } from "./other-members.ts";
 import { refusalOf } from "./refusal.ts";
@@ -35,12 +41,16 @@ function blameOf(error: JsonValue): Verdict {
   return status === 429 || status === 503 ? "unknown" : "broken";
 }
 
+/** What is handed on of an answer: deltas, the events of its server, or nothing. */
+export type Relayed = "deltas" | "events" | undefined;
+
 /** Assembles a chat completion from an object or from chunks (OpenAI API, "Chat Completions"). */
 export class Completion {
   readonly #message = new WholeMessage();
   readonly #answer = new LatestMembers();
   readonly #choice = new LatestMembers();
-  readonly #isRelayed: boolean;
+  readonly #relayed: Relayed;
+  readonly #isUsedUp: ChatOptions["isUsedUp"];
   #deltas: ChatDelta[] = [];
   #bytes = 0;
   #finishReason: string | null = null;
@@ -55,10 +65,13 @@ export class Completion {
   /** Characters when the server counted last. */
   #counted = 0;
   #isEnded = false;
+  /** Whether what was delivered uses up what the call may cost. */
+  #isOver = false;
 
-  /** @param isRelayed whether {@link takeDeltas} is called */
-  constructor(isRelayed = false) {
-    this.#isRelayed = isRelayed;
+  /** @param relayed what {@link takeDeltas} returns */
+  constructor(relayed?: Relayed, isUsedUp?: ChatOptions["isUsedUp"]) {
+    this.#relayed = relayed;
+    this.#isUsedUp = isUsedUp;
   }
 
   /** Returns what was added since the last call. */
@@ -78,9 +91,9 @@ export class Completion {
     return this.#pieces > 0 || this.finished || this.counted;
   }
 
-  /** Whether the text reached its size limit; the rest of the stream is not read. */
+  /** Whether the text reached its size limit, or what the call may cost; the rest is not read. */
   get full(): boolean {
-    return this.#bytes > MAX_CONTENT_BYTES;
+    return this.#isOver || this.#bytes > MAX_CONTENT_BYTES;
   }
 
   /** Notes that the server has nothing to add: no text and no count. */
@@ -129,13 +142,18 @@ export class Completion {
       content: this.#message.text,
       finishReason: reasonOf(this.#finishReason) ?? cutBy,
       usage: this.#usage ? { ...this.#usage, ...(isBehind && { isBehind }) } : null,
-      delivered: {
-        characters: this.#characters,
-        chunks: this.#isWhole ? undefined : this.#filled,
-        isCut: !this.#isEnded,
-      },
+      delivered: { ...this.#delivered, isCut: !this.#isEnded },
       whole: { ...this.#message.result(), ...others },
     };
+  }
+
+  get #delivered(): Delivered {
+    return { characters: this.#characters, chunks: this.#isWhole ? undefined : this.#filled };
+  }
+
+  /** Notes an event that is handed on as it came. */
+  relay(event: JsonObject): void {
+    if (this.#relayed === "events") this.#deltas.push({ delta: {}, logprobs: undefined, event });
   }
 
   #append(choice: JsonObject, form: "message" | "delta"): void {
@@ -148,8 +166,10 @@ export class Completion {
     const room = MAX_CONTENT_BYTES - this.#bytes;
     const added = this.#message.add(part && readMessage(part), logprobs, room);
     this.#bytes += added.bytes;
-    if (this.full) this.#finishReason = "length";
     this.#add(added);
+    this.#isOver =
+      !this.#isWhole && !this.finished && this.#isUsedUp?.(this.#delivered, this.#usage) === true;
+    if (this.full) this.#finishReason = "length";
   }
 
   /** Notes what was added, for the one who takes the deltas and for an estimate of tokens. */
@@ -158,7 +178,7 @@ export class Completion {
     if (characters > 0 || delta?.["tool_calls"] !== undefined) this.#pieces++;
     this.#characters += characters;
     this.#filled += Math.ceil(characters / LONGEST_TOKEN);
-    if (!this.#isRelayed) return;
+    if (this.#relayed !== "deltas") return;
     const others = { choice: this.#choice.takeFresh(), answer: this.#answer.takeFresh() };
     this.#deltas.push({ delta: delta ?? {}, logprobs, ...others });
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseTokenRate } from "../domain/tools/chat.ts";
+import { parseTokenRate, SERVER_APIS } from "../domain/tools/chat.ts";
 
 /** Defaults in ms. Reasoning models pause for minutes, and an abandoned response is billed all the same. */
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -101,6 +101,8 @@ const embeddingModel = z.strictObject({
 const upstream = z.strictObject({
   name: z.string().min(1).max(64),
   kind: z.enum(KINDS).prefault("openai"),
+  /** The API that the server speaks. */
+  api: z.enum(SERVER_APIS).prefault("chat"),
   /** The base URL, or the environment variable that holds it. */
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   base_url_env: z.string().min(1).prefault("INFERENCE_BASE_URL"),

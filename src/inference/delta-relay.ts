@@ -1,5 +1,5 @@
 import type { JsonValue } from "../domain/core/json.ts";
-import { isJsonObject } from "../domain/core/json.ts";
+import { isJsonObject, objectOf } from "../domain/core/json.ts";
 import type { ChatDelta, ChatListener } from "../domain/tools/chat.ts";
 import type { Completion } from "./completion.ts";
 import type { Secrets } from "./secrets.ts";
@@ -24,7 +24,7 @@ export class DeltaRelay {
     const fresh = this.#completion.takeDeltas();
     if (fresh.length === 0) return undefined;
     const deltas = this.#held.length === 0 ? fresh : [...this.#held, ...fresh];
-    const text = fresh.map(({ delta, choice = {}, answer = {} }) => textIn([delta, choice, answer])).join("");
+    const text = fresh.map(textOf).join("");
     const started = this.#secrets.startIn(this.#started + text);
     this.#started = started ?? "";
     this.#held = started === undefined ? [] : deltas;
@@ -41,6 +41,13 @@ export class DeltaRelay {
     for (const delta of deltas) waiting = this.#listener.take(delta);
     return waiting;
   }
+}
+
+function textOf({ delta, choice = {}, answer = {}, event }: ChatDelta): string {
+  if (!event) return textIn([delta, choice, answer]);
+  // The names of events and parts are in no text.
+  const { type: _, ...said } = objectOf(event["delta"] ?? event["content_block"] ?? event["item"]);
+  return typeof event["delta"] === "string" ? event["delta"] : textIn(said);
 }
 
 function textIn(value: JsonValue): string {

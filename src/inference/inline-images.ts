@@ -1,6 +1,6 @@
 import type { ChatRequest } from "../domain/tools/chat.ts";
 import { invalidField, ToolgateError } from "../domain/core/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../domain/core/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../domain/core/json.ts";
 import { ForbiddenAddressError, type Guard } from "../outbound/address-guard.ts";
 import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { ResponseTooLongError } from "../outbound/server-answer.ts";
@@ -37,10 +37,22 @@ export class ImageInliner {
     const budget = { bytes: MAX_BYTES };
     const failed = new AbortController();
     const ends = [signal, failed.signal, AbortSignal.timeout(TIMEOUT_MS), ...(closed ? [closed] : [])];
-    const fetchOne = (url: string) => this.#dataUrl(new URL(url), AbortSignal.any(ends), budget);
+    const fetched = new Map<string, string>();
+    const fetchOne = async (url: string) => {
+      const image = await this.#dataUrl(new URL(url), AbortSignal.any(ends), budget);
+      fetched.set(url, image);
+      return image;
+    };
     try {
-      const messages = request.messages.map((message, index) => withImages(message, index, fetchOne));
-      return { ...request, messages: await Promise.all(messages) };
+      const messages = await Promise.all(
+        request.messages.map((message, index) => withImages(message, index, fetchOne)),
+      );
+      const { passed } = request;
+      if (!passed || fetched.size === 0) return { ...request, messages };
+      const body = Object.fromEntries(
+        Object.entries(passed.body).map(([name, value]) => [name, withFetched(value, fetched)]),
+      );
+      return { ...request, messages, passed: { ...passed, body } };
     } catch (error) {
       if (signal.aborted)
         throw upstreamFailure(error, { stopped: true, late: undefined, stalled: undefined });
@@ -95,6 +107,25 @@ async function base64Of(body: ReadableStream<Uint8Array> | null, budget: { bytes
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("base64");
+}
+
+/** Returns a value of a passed request with the images in place of their URLs. */
+function withFetched(value: JsonValue, images: ReadonlyMap<string, string>): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => withFetched(item, images));
+  if (!isJsonObject(value)) return value;
+  const { type, url, image_url: address } = value;
+  const image = typeof url === "string" ? images.get(url) : undefined;
+  // Anthropic's API has no data URLs.
+  if (type === "url" && image)
+    return { type: "base64", media_type: mediaOf(image), data: image.slice(image.indexOf(",") + 1) };
+  const data = typeof address === "string" ? images.get(address) : undefined;
+  const members: JsonObject = {};
+  for (const [name, member] of Object.entries(value)) setMember(members, name, withFetched(member, images));
+  return { ...members, ...(data !== undefined && { image_url: data }) };
+}
+
+function mediaOf(dataUrl: string): string {
+  return dataUrl.slice("data:".length, dataUrl.indexOf(";"));
 }
 
 type FetchImage = (url: string) => Promise<string>;

@@ -131,6 +131,7 @@ function withLowerLimits(one: ChatModel, other: ChatModel): ChatModel {
       one.imageTokens && other.imageTokens ? Math.max(one.imageTokens, other.imageTokens) : undefined,
     passesUnknown: one.passesUnknown && other.passesUnknown,
     passesUrls: one.passesUrls && other.passesUrls,
+    api: one.api === other.api ? one.api : undefined,
   };
 }
 

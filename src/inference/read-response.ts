@@ -1,4 +1,6 @@
 import { text } from "node:stream/consumers";
+import type { ServerReader } from "../dialects/dialect.ts";
+import { isJsonObject } from "../domain/core/json.ts";
 import type { Completion } from "./completion.ts";
 import { ModelServerError, unusable } from "./upstream-failure.ts";
 
@@ -20,22 +22,30 @@ export interface StreamListener {
 /** Finish reason when the connection broke after the server had counted its tokens. */
 export const CONNECTION_LOST = "connection_lost";
 
-/** Reads a chat completion, streamed or whole. @returns the reason of a cut one. @throws ModelServerError */
+/** What an answer is read with, and what it becomes. */
+export interface Receiver {
+  readonly reader: ServerReader;
+  readonly completion: Completion;
+}
+
+/** Reads an answer, streamed or whole. @returns the reason of a cut one. @throws ModelServerError */
 export async function readResponse(
   response: Response,
-  completion: Completion,
+  receiver: Receiver,
   progress: StreamListener,
 ): Promise<string | null> {
+  const { completion, reader } = receiver;
   const body = response.body ?? ReadableStream.from<Uint8Array>([]);
   const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   const whole = streamed ? "" : await text(bounded(body));
   if (!streamed && !EVENTS.test(whole)) {
-    completion.take(parse(whole), "message");
+    const answer = parse(whole);
+    completion.take(isJsonObject(answer) ? reader.whole(answer) : answer, "message");
     completion.end();
     return null;
   }
   try {
-    const done = streamed ? await readStream(body, completion, progress) : readEvents(whole, completion);
+    const done = streamed ? await readStream(body, receiver, progress) : readEvents(whole, receiver);
     if (done || completion.finished) {
       completion.end();
       return null;
@@ -51,7 +61,7 @@ export async function readResponse(
 /** @returns whether the stream is done or full */
 async function readStream(
   body: ReadableStream<Uint8Array>,
-  completion: Completion,
+  receiver: Receiver,
   progress: StreamListener,
 ): Promise<boolean> {
   const events = new EventDecoder();
@@ -61,31 +71,41 @@ async function readStream(
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return takeAll(events.end(), completion);
+      if (done) return takeAll(events.end(), receiver);
       progress.chunkReceived();
-      const over = takeAll(events.decode(value), completion);
+      const over = takeAll(events.decode(value), receiver);
       const taken = progress.chunkTaken();
       if (taken) await taken;
-      if (over || completion.full) return true;
+      if (over) return true;
     }
   } finally {
     reader.releaseLock();
   }
 }
 
-/** @returns whether `[DONE]` was among the events */
-function readEvents(whole: string, completion: Completion): boolean {
+/** @returns whether the last event was among them */
+function readEvents(whole: string, receiver: Receiver): boolean {
   const events = new EventDecoder();
-  return takeAll(events.decode(Buffer.from(whole)), completion) || takeAll(events.end(), completion);
+  return takeAll(events.decode(Buffer.from(whole)), receiver) || takeAll(events.end(), receiver);
 }
 
-/** @returns whether `[DONE]` was among the events */
-function takeAll(events: Iterable<string>, completion: Completion): boolean {
+/** @returns whether the last event was among them, or no more is read */
+function takeAll(events: Iterable<string>, receiver: Receiver): boolean {
   for (const data of events) {
     if (data.trim() === DONE) return true;
-    if (data.trim() !== "") completion.take(parse(data));
+    if (data.trim() !== "" && takeEvent(parse(data), receiver)) return true;
   }
   return false;
+}
+
+function takeEvent(event: unknown, { completion, reader }: Receiver): boolean {
+  const isOpen = !completion.finished;
+  if (!isJsonObject(event)) completion.take(event);
+  else {
+    for (const chunk of reader.take(event)) completion.take(chunk);
+    if (isOpen) completion.relay(event);
+  }
+  return reader.isOver || completion.full;
 }
 
 function parse(json: string): unknown {

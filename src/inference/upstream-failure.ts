@@ -138,9 +138,10 @@ function refusal(
   cause: Error,
   shown: (words: string) => string,
 ): ModelServerError {
-  if (status === 429 || status === 503) {
+  // 529: Anthropic's "overloaded".
+  if (status === 429 || status === 503 || status === 529) {
     const seconds = headers instanceof Headers ? retryAfterOf(headers, MAX_RETRY_SECONDS) : undefined;
-    return busy(seconds ?? DEFAULT_RETRY_SECONDS, cause, status);
+    return busy(seconds ?? DEFAULT_RETRY_SECONDS, cause, status === 429 ? status : undefined);
   }
   if (status === 401 || status === 402 || status === 403)
     return new ModelServerError("TOOL_FAILED", "the model server refused the operator's credentials", {

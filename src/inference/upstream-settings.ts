@@ -23,6 +23,7 @@ export interface TableModel extends ChatModel {
 export interface UpstreamSettings {
   readonly name: string;
   readonly kind: UpstreamSection["kind"];
+  readonly api: UpstreamSection["api"];
   /** Without the final `/models` or `/chat/completions`, e.g. `https://host/v1`. */
   readonly baseUrl: string;
   /** Undefined: no authentication. */
@@ -82,6 +83,7 @@ export function resolveUpstreams(
     upstreams.push({
       name: entry.name,
       kind: entry.kind,
+      api: entry.api,
       baseUrl,
       apiKey: env[keyVariableOf(entry) ?? ""] || undefined,
       headers: Object.fromEntries(
@@ -139,7 +141,7 @@ function addressProblems(path: string, url: URL, network: Network): string[] {
 
 function termsOf(
   offer: Offer,
-  { unknown_members, image_urls }: Pick<UpstreamSection, "unknown_members" | "image_urls">,
+  { api, unknown_members, image_urls }: Pick<UpstreamSection, "api" | "unknown_members" | "image_urls">,
 ): Omit<ChatModel, "id"> {
   return {
     inputRate: offer.input_usd_per_million,
@@ -153,6 +155,7 @@ function termsOf(
       imageTokens: offer.image_tokens,
       maxBodyBytes: offer.max_body_bytes ?? DEFAULT_BODY_BYTES,
     }),
+    ...(api !== "chat" && { api }),
     ...(unknown_members === "pass" && { passesUnknown: true }),
     ...(image_urls === "pass" && { passesUrls: true }),
   };

@@ -6,7 +6,11 @@ import type {
   ChatRequest,
   EmbeddingRequest,
   Embeddings,
+  PassedRequest,
 } from "../domain/tools/chat.ts";
+import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
+import type { ServerDialect } from "../dialects/dialect.ts";
+import { serverDialect } from "../dialects/index.ts";
 import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
 import { ResponseTooLongError } from "../outbound/server-answer.ts";
 import { Completion } from "./completion.ts";
@@ -14,7 +18,7 @@ import { listModels, type ListedModel } from "./listed-models.ts";
 import { DeltaRelay } from "./delta-relay.ts";
 import { readEmbeddings, type EmbeddingOptions } from "./embedding-answer.ts";
 import { RequestTimer } from "./request-timer.ts";
-import { CONNECTION_LOST, readResponse } from "./read-response.ts";
+import { CONNECTION_LOST, readResponse, type Receiver } from "./read-response.ts";
 import { withImages } from "./attached-images.ts";
 import { withErrorObject, withoutPlaces } from "./refusal.ts";
 import { SecretError, Secrets } from "./secrets.ts";
@@ -33,7 +37,7 @@ const NO_LIMIT_MS = 2_147_483_647;
 
 const REQUEST_HEADERS = [
   "accept",
-  "authorization",
+  "anthropic-beta",
   "content-type",
   "idempotency-key",
   "traceparent",
@@ -42,8 +46,8 @@ const REQUEST_HEADERS = [
 ];
 
 /** Drops headers that describe this machine or that the client takes from OPENAI_CUSTOM_HEADERS. */
-function ownHeaders(all: RequestInit["headers"], configured: UpstreamSettings["headers"]): Headers {
-  const own = new Set([...REQUEST_HEADERS, ...Object.keys(lowerCased(configured))]);
+function ownHeaders(all: RequestInit["headers"], credentials: Readonly<Record<string, string>>): Headers {
+  const own = new Set([...REQUEST_HEADERS, ...Object.keys(credentials)]);
   return new Headers([...new Headers(all)].filter(([name]) => own.has(name)));
 }
 
@@ -51,16 +55,18 @@ function lowerCased(headers: UpstreamSettings["headers"]): Record<string, string
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** One OpenAI-compatible server. Never sends a request twice: a lost response may have been computed. */
+/** One server of a model API. Never sends a request twice: a lost response may have been computed. */
 export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #client: OpenAI;
+  readonly #dialect: ServerDialect;
   readonly #connections: OpenFetch;
   readonly #secrets: Secrets;
 
   /** @param lookup DNS lookup; defaults to the system's resolver */
   constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
     this.#settings = settings;
+    this.#dialect = serverDialect(settings.api);
     this.#secrets = new Secrets([settings.apiKey ?? "", ...Object.values(settings.headers)]);
     this.#connections = openGuardedFetch({
       network: settings.network,
@@ -69,6 +75,8 @@ export class Upstream {
     });
     // The client requires a key; servers without authentication ignore it.
     const apiKey = settings.apiKey ?? "none";
+    // Configured headers replace those of the API.
+    const credentials = { ...this.#dialect.headers(apiKey), ...lowerCased(settings.headers) };
     this.#client = new OpenAI({
       baseURL: settings.baseUrl,
       apiKey,
@@ -80,11 +88,10 @@ export class Upstream {
       maxRetries: 0,
       logLevel: "off",
       fetch: async (input, init) => {
-        const headers = ownHeaders(init?.headers, settings.headers);
+        const headers = ownHeaders(init?.headers, credentials);
         return withErrorObject(await this.#connections.fetch(input, { ...init, headers }));
       },
-      // Configured headers replace the Authorization header.
-      defaultHeaders: new Headers({ authorization: `Bearer ${apiKey}`, ...lowerCased(settings.headers) }),
+      defaultHeaders: new Headers(credentials),
     });
   }
 
@@ -119,7 +126,11 @@ export class Upstream {
     const { signal, listener, onChunk } = options;
     const ends = listener ? AbortSignal.any([signal, listener.closed]) : signal;
     const timer = new RequestTimer(ends, this.#settings, onFirstChunk);
-    const received = new Completion(listener !== undefined);
+    const { api } = this.#settings;
+    const passed = request.passed?.api === api ? request.passed : undefined;
+    const relayed = listener && (passed ? "events" : "deltas");
+    const received = new Completion(relayed, options.isUsedUp);
+    const reader = this.#dialect.reader();
     const relay = listener && new DeltaRelay(received, listener, this.#secrets);
     const progress = {
       streamStarted: () => timer.streamStarted(),
@@ -132,13 +143,14 @@ export class Upstream {
     };
     let cutBy: string | null;
     try {
-      const body = this.#bodyOf(request);
+      const body = this.#bodyOf(request, passed);
       const sent = options.attached ? await withImages(body, options.attached) : body;
-      const response = await this.#post("/chat/completions", sent, options, timer.signal);
-      cutBy = await readResponse(response, received, progress);
+      const sender = { ...options, headers: passed?.headers };
+      const response = await this.#post(this.#dialect.path, sent, sender, timer.signal);
+      cutBy = await readResponse(response, { completion: received, reader }, progress);
       // A count is delivered however the answer ended.
       if (cutBy === CONNECTION_LOST) cutBy = endOf(undefined, timer.state, options) ?? cutBy;
-      void drain(response, timer);
+      void drain(response, timer, received.full);
     } catch (error) {
       timer.abort();
       cutBy = endOf(error, timer.state, options);
@@ -146,11 +158,22 @@ export class Upstream {
       if (cutBy === null || !received.delivers)
         throw failureOf(error, timer.state, options, (words) => this.#shown(words));
     }
-    const completion = received.result(cutBy);
-    const { content, finishReason, whole, usage } = completion;
-    this.#secrets.requireNone(content, finishReason ?? "", JSON.stringify([whole, usage]));
+    const completion = this.#completed({ completion: received, reader }, cutBy, passed);
     relay?.finish();
     return completion;
+  }
+
+  /** @throws ModelServerError if it has secrets */
+  #completed(
+    { completion, reader }: Receiver,
+    cutBy: string | null,
+    passed: PassedRequest | undefined,
+  ): ChatCompletion {
+    const result = completion.result(cutBy);
+    const { content, finishReason, whole, usage } = result;
+    const answer = passed && reader.answer();
+    this.#secrets.requireNone(content, finishReason ?? "", JSON.stringify([whole, usage, answer]));
+    return answer ? { ...result, passed: answer } : result;
   }
 
   /** Computes embeddings (OpenAI API, POST /embeddings). @throws ModelServerError TOOL_FAILED, UNAVAILABLE */
@@ -188,14 +211,21 @@ export class Upstream {
     return new URL(path, `${this.#settings.baseUrl}/`).href;
   }
 
-  #bodyOf({ model, messages, maxTokens, temperature, more }: ChatRequest) {
+  #bodyOf(request: ChatRequest, passed: PassedRequest | undefined): JsonObject {
+    const { stream } = this.#settings;
+    return passed
+      ? { ...passed.body, model: request.model, stream }
+      : this.#dialect.fromChat(this.#chatBody(request));
+  }
+
+  #chatBody({ model, messages, maxTokens, temperature, more }: ChatRequest): JsonObject {
     const { stream, limitParameter, kind } = this.#settings;
     // vLLM can count with each chunk: a stream that is cut is then charged by its tokens.
     const counts = { include_usage: true, ...(kind === "vllm" && { continuous_usage_stats: true }) };
     return {
       ...more,
       model,
-      messages,
+      messages: messages.filter(isJsonObject),
       [limitParameter]: maxTokens,
       ...(temperature === undefined ? {} : { temperature }),
       stream,
@@ -204,11 +234,14 @@ export class Upstream {
   }
 }
 
-type Sender = Pick<ChatOptions, "idempotencyKey" | "span">;
+type Sender = Pick<ChatOptions, "idempotencyKey" | "span"> & {
+  readonly headers?: PassedRequest["headers"] | undefined;
+};
 
-function headersOf({ idempotencyKey, span }: Sender): Record<string, string> {
+function headersOf({ idempotencyKey, span, headers }: Sender): Record<string, string> {
   return {
     "Content-Type": "application/json",
+    ...headers,
     ...span?.headers,
     ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
   };
@@ -241,7 +274,9 @@ function causedByLength(error: unknown): boolean {
 }
 
 /** Reads the rest of a response so that its connection can be reused, up to a time limit. */
-async function drain(response: Response, timer: RequestTimer): Promise<void> {
+async function drain(response: Response, timer: RequestTimer, isTooLong: boolean): Promise<void> {
+  // Its server would write on at the operator's cost.
+  if (isTooLong) return timer.abort();
   timer.stop();
   const end = setTimeout(() => timer.abort(), DRAIN_MS);
   try {

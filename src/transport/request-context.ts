@@ -1,6 +1,7 @@
 import type { RequestRecord } from "../app/operations/request-record.ts";
 import type { Caller } from "../domain/accounts/caller.ts";
 import type { CallContext } from "../domain/calls/call-context.ts";
+import type { Form } from "../domain/tools/tool.ts";
 import type { Memo } from "../domain/payments/memo.ts";
 import type { ClientInfo } from "./authentication.ts";
 import type { Header } from "./headers.ts";
@@ -23,8 +24,8 @@ export interface RequestContext<Who = Caller | undefined> extends CallContext<Wh
   readonly unreadable?: string;
   /** Receives the outcome of the x402 payment before the response; the transport sends the header with it. */
   readonly onSettlement?: (report: SettlementReport) => void;
-  /** `openai`: the parameters of a tool call are a body of the OpenAI API. */
-  readonly form?: "openai";
+  /** The API whose body the parameters of a tool call are. Undefined: the tool's own. */
+  readonly form?: Form;
   /** Idempotency-Key header or metadata, as sent. */
   readonly idempotencyKey: string | undefined;
   /** Where a request without an API key comes from; undefined where that does not matter. */

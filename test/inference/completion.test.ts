@@ -4,7 +4,7 @@ import { Completion } from "../../src/inference/completion.ts";
 
 /** Reads deltas. @returns the stored message and the deltas as they were handed on */
 function read(...deltas: readonly unknown[]) {
-  const completion = new Completion(true);
+  const completion = new Completion("deltas");
   for (const delta of deltas) completion.take({ choices: [{ index: 0, delta }] });
   completion.take({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
   const message: JsonObject = completion.result().whole?.message ?? {};

@@ -16,6 +16,7 @@ export function settingsFor(baseUrl: string, overrides: Partial<UpstreamSettings
   return {
     name: "main",
     kind: "openai",
+    api: "chat",
     baseUrl,
     apiKey: "secret-key",
     headers: {},

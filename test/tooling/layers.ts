@@ -3,7 +3,7 @@ import path from "node:path";
 import { ROOT, type Finished } from "./command.ts";
 
 const RUNTIME = ["log.ts", "loop-time.ts", "optional-packages.ts", "system.ts", "version.ts"];
-const INNER = ["app", "domain", ...RUNTIME];
+const INNER = ["app", "domain", "dialects", ...RUNTIME];
 const CORE = [...INNER, "outbound"];
 const ADAPTERS = [
   "archive",
@@ -38,6 +38,7 @@ interface Layer {
 /** Allowed imports of each layer; the longest matching folder decides. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
   domain: { layers: [], packages: only("node:crypto", "@scure/base", "canonicalize"), gen: /^errors\.ts$/ },
+  dialects: { layers: ["domain"], packages: only() },
   httpjson: { layers: [], packages: only("node:.*", "@bufbuild/.*"), gen: /^(httpjson|google|buf)\// },
   app: { layers: ["domain", "httpjson"], packages: only("node:crypto", "node:timers/promises") },
   archive: { layers: INNER, packages: except(SQL, CHAIN, RPC) },

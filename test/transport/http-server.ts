@@ -11,7 +11,8 @@ import { Probes } from "../../src/transport/http/probes.ts";
 import { JsonRoutes } from "../../src/transport/http/json-routes.ts";
 import { HttpServer } from "../../src/transport/http/connections.ts";
 import { McpHandler } from "../../src/transport/mcp/mcp-handler.ts";
-import { OpenAiHandler } from "../../src/transport/openai/openai-handler.ts";
+import { ModelApiHandler } from "../../src/transport/model-api/model-api-handler.ts";
+import { OPENAI_API } from "../../src/transport/openai/openai-api.ts";
 import { afterAll, beforeAll } from "vitest";
 import { BODY_LIMIT, type Gateway } from "./gateway.ts";
 
@@ -50,7 +51,7 @@ export async function openHttpServer(
         new Probes({ report: async () => ready }, requests),
         new Cors([], requests),
         connect,
-        new OpenAiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }),
+        new ModelApiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }, OPENAI_API),
         mcp,
         new JsonHandler(routes, pipeline, { byName: () => new Map() }),
       ],

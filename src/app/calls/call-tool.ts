@@ -1,12 +1,12 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
-import { openAiWithoutNulls, withoutNulls } from "../../domain/calls/absent.ts";
+import { bodyWithoutNulls, withoutNulls } from "../../domain/calls/absent.ts";
 import { type CallRecord, fingerprint, withChoice } from "../../domain/calls/call-context.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { inSpan } from "../../domain/core/span.ts";
 import type { Proof, ProofCarriers } from "../../domain/payments/proof.ts";
 import { ANY_WALLET } from "../../domain/payments/quote.ts";
-import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
+import type { Form, PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import type { WalletAccounts } from "../accounts/accounts.ts";
 import { OTHER } from "../operations/request-record.ts";
 import { buyCall, type BuyDeps, type Buyer, type Purchase } from "./buy-call.ts";
@@ -19,8 +19,8 @@ import { toolAttributes, type ToolCallResult } from "./run-and-capture.ts";
 export interface ToolCall extends ProofCarriers {
   readonly tool: string;
   readonly params: JsonObject;
-  /** `openai`: the params are a body of the OpenAI API, and so is the result. */
-  readonly form?: "openai" | undefined;
+  /** The API whose body the params are, and the result. Undefined: the tool's own. */
+  readonly form?: Form | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export function callTool(
   return called.finally(() => catalogue.endCall());
 }
 
-/** Returns the call without params that are null: absent. The OpenAI form is forwarded as it came. */
+/** Returns the call without params that are null: absent. Bodies of other APIs are forwarded as they came. */
 function withPresentParams(tool: Tool, call: ToolCall): ToolCall {
   if (call.form !== undefined) return call;
   const params = withoutNulls(call.params, tool.inputSchema);
@@ -75,14 +75,14 @@ function prepare(
   { form, params }: ToolCall,
   record: CallRecord | undefined,
 ): PreparedCall | Promise<PreparedCall> {
-  if (form !== undefined && !tool.openai)
-    throw new ToolgateError("TOOL_NOT_FOUND", `tool: ${tool.name} has no form in the OpenAI API`);
+  if (form !== undefined && !tool.modelApi?.forms.has(form))
+    throw new ToolgateError("TOOL_NOT_FOUND", `tool: ${tool.name} has no form in this API`);
   const failed = (error: unknown): never => {
     if (record) record.toolFailed = true;
     throw error;
   };
   try {
-    if (form !== undefined && tool.openai) return tool.openai.prepare(params);
+    if (form !== undefined && tool.modelApi) return tool.modelApi.prepare(form, params);
     const prepared = tool.prepareFor?.(params, record) ?? tool.prepare(params);
     return prepared instanceof Promise ? prepared.catch(failed) : prepared;
   } catch (error) {
@@ -136,7 +136,7 @@ async function callOnce(
   const idempotencyKey = idempotencyKeyOf(call, proof);
   const identified = proof && (await deps.payments.identify(proof));
   const quote = identified && (await deps.quotes.find(identified.quoteId));
-  const asked = fingerprint(tool.name, form === undefined ? params : { [form]: openAiWithoutNulls(params) });
+  const asked = fingerprint(tool.name, form === undefined ? params : { [form]: bodyWithoutNulls(params) });
   const buyer = await buyerOf(deps, proof, { ...known, fingerprint: asked, identified, quote }, context);
   const purchase = { ...known, fingerprint: asked, idempotencyKey, identified, quote, buyer };
   const bought = await buyCall(deps, purchase, { ...context, caller: buyer.caller });

@@ -1,6 +1,6 @@
 import type { Log } from "../../domain/core/log.ts";
 import type { SpanAttributes } from "../../domain/core/span.ts";
-import type { RequestObserver, RequestRecord } from "./request-record.ts";
+import type { RequestObserver, RequestRecord, Transport } from "./request-record.ts";
 
 /** Time in which refusals are counted, ms, and those logged of one account and code in it. */
 const [PERIOD_MS, LOGGED_REFUSALS] = [1_000, 10];
@@ -112,10 +112,13 @@ function common({ requestId, caller, runId, receiptId, code }: RequestRecord): S
   };
 }
 
+/** Those whose operation is their route. */
+const JSON_TRANSPORTS: ReadonlySet<Transport> = new Set<Transport>(["http", "openai", "anthropic"]);
+
 function nameOf(record: RequestRecord): string {
   const { transport, method, tool, route = method } = record;
   if (transport === "mcp") return tool === undefined ? method : `${method} ${tool}`;
-  return transport === "http" || transport === "openai" ? route : rpcMethod(record);
+  return JSON_TRANSPORTS.has(transport) ? route : rpcMethod(record);
 }
 
 /** The method with its package, such as `toolgate.v1.ToolService/CallTool`. */
@@ -130,6 +133,6 @@ function ofTransport(record: RequestRecord): SpanAttributes {
   const [httpMethod, path] = route?.split(" ") ?? [];
   const http = { "http.request.method": httpMethod, "http.route": path, "http.response.status_code": status };
   if (transport === "mcp") return { ...http, "mcp.method.name": method, "gen_ai.tool.name": tool };
-  if (transport === "http" || transport === "openai") return http;
+  if (JSON_TRANSPORTS.has(transport)) return http;
   return { ...http, "rpc.system.name": "connectrpc", "rpc.method": rpcMethod(record) };
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../domain/core/json.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import type { ToolgateError } from "../../domain/core/errors.ts";
 
-export type Transport = "http" | "openai" | "mcp" | "grpc" | "connect" | "console";
+export type Transport = "http" | "openai" | "anthropic" | "mcp" | "grpc" | "connect" | "console";
 
 /** The method or tool of a request that names none of ours: callers must not choose the values of labels. */
 export const OTHER = "other";

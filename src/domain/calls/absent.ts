@@ -77,13 +77,13 @@ export function target(root: JsonObject, reference: string): JsonValue | undefin
   return found;
 }
 
-/** Members of a body of the OpenAI API whose members are the API's own. */
+/** Members of a body of a model API whose members are the API's own. */
 const OF_API: ReadonlySet<string> = new Set(["messages", "tools", "tool_choice", "response_format"]);
 /** Members in those whose content is the caller's. */
 const OF_CALLER: ReadonlySet<string> = new Set(["parameters", "schema", "arguments", "input"]);
 
-/** Returns a body of the OpenAI API without members that are null, to identify it: there null is absent. */
-export function openAiWithoutNulls(body: JsonObject): JsonObject {
+/** Returns a body of a model API without members that are null, to identify it: there null is absent. */
+export function bodyWithoutNulls(body: JsonObject): JsonObject {
   if (!hasNull(body)) return body;
   return withoutNullMembers(body, (name, value) => (OF_API.has(name) ? present(value) : value));
 }

@@ -40,6 +40,19 @@ export interface ChatModel {
   readonly passesUnknown?: boolean | undefined;
   /** Whether its servers fetch URLs of a request themselves. */
   readonly passesUrls?: boolean | undefined;
+  /** The API that all of its servers speak; undefined: chat completions, or several. */
+  readonly api?: ServerApi | undefined;
+}
+
+/** The API of a model server. */
+export const SERVER_APIS = ["chat", "messages", "responses"] as const;
+export type ServerApi = (typeof SERVER_APIS)[number];
+
+/** A request as it came, for servers of its own API. */
+export interface PassedRequest {
+  readonly api: ServerApi;
+  readonly body: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A name for one of several models, chosen for each call. */
@@ -58,6 +71,8 @@ export interface ChatRequest {
   readonly temperature: number | undefined;
   /** Further members of the request (OpenAI API, "Create chat completion"). */
   readonly more?: JsonObject;
+  /** Sent instead to servers of its API. */
+  readonly passed?: PassedRequest | undefined;
 }
 
 /** What a server counts of a completion, as far as it can be read. */
@@ -107,6 +122,8 @@ export interface ChatCompletion {
   /** Text of all kinds. Default: the content. */
   readonly delivered?: Delivered;
   readonly whole?: WholeChoice;
+  /** The answer in the API of {@link ChatRequest.passed}; undefined: it was not passed. */
+  readonly passed?: JsonObject | undefined;
   /** What the server charges the operator, micro-USD; undefined: unknown. */
   readonly cost?: MicroUsd | undefined;
 }
@@ -145,6 +162,8 @@ export interface ChatOptions {
   readonly attached?: AttachedTexts | undefined;
   /** Receives the answer while it is generated; undefined: it is only returned. */
   readonly listener?: ChatListener | undefined;
+  /** Whether what was delivered uses up what the call may cost: the answer ends there. */
+  readonly isUsedUp?: (delivered: Delivered, usage: ReportedUsage | undefined) => boolean;
 }
 
 export interface ChatDelta {
@@ -154,6 +173,8 @@ export interface ChatDelta {
   /** What is new of the other members of its choice, and of the answer. */
   readonly choice?: JsonObject;
   readonly answer?: JsonObject;
+  /** The server's own event, where the request was passed. */
+  readonly event?: JsonObject;
 }
 
 /** Receives an answer in parts. */

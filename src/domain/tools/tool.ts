@@ -48,8 +48,8 @@ export interface Tool {
   prepare(params: JsonObject): PreparedCall;
   /** As `prepare`, with checks that take long in another thread. Undefined: none does. */
   prepareFor?(params: JsonObject, by: CheckedFor | undefined): PreparedCall | Promise<PreparedCall>;
-  /** Undefined: the OpenAI API has no such call. */
-  readonly openai?: OpenAiForm;
+  /** Undefined: no API of language models has such a call. */
+  readonly modelApi?: ModelApi;
 }
 
 /** The request whose parameters are checked, and what that takes. */
@@ -60,11 +60,15 @@ export interface CheckedFor {
   threadMs: number;
 }
 
-export interface OpenAiForm {
+/** The API of a call's body and its result: OpenAI's own, Anthropic's Messages, OpenAI's Responses. */
+export type Form = "openai" | "messages" | "responses";
+
+export interface ModelApi {
+  readonly forms: ReadonlySet<Form>;
   readonly models: readonly ChatModel[];
   readonly aliases?: readonly ModelAlias[];
-  /** As {@link Tool.prepare}, for a body of that API, whose answer is the result. */
-  prepare(body: JsonObject): PreparedCall;
+  /** As {@link Tool.prepare}, for a body of one of the forms, whose answer is the result. */
+  prepare(form: Form, body: JsonObject): PreparedCall;
 }
 
 export type ListedTool = Pick<
@@ -91,6 +95,8 @@ export interface PreparedCall {
    * @throws ToolgateError TOOL_FAILED or UNAVAILABLE; neither is charged
    */
   run(context: ToolContext): JsonObject | Promise<JsonObject>;
+  /** Estimate of the tokens of a prompt; undefined where nothing counts tokens. */
+  readonly promptTokens?: number | undefined;
   /** What the gateway chose for the call; undefined: nothing was to be chosen. */
   readonly choice?: CallChoice | undefined;
 }

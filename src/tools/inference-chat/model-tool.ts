@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { ChatModel, ModelAlias } from "../../domain/tools/chat.ts";
-import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
+import type { Form, PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { type DefinedTool, unavailableTool } from "../define-tool.ts";
 import type { WithdrawnModels } from "../withdrawn-models.ts";
 
@@ -8,7 +8,8 @@ import type { WithdrawnModels } from "../withdrawn-models.ts";
 export interface ModelForms {
   readonly listed: Pick<Tool, "status" | "description" | "inputSchema">;
   readonly tool: PrepareFor;
-  readonly openai: PrepareFor;
+  /** By the API of their body. */
+  readonly apis: Readonly<Partial<Record<Form, PrepareFor>>>;
 }
 
 /**
@@ -28,6 +29,7 @@ interface ModelTool {
   readonly aliases?: readonly ModelAlias[];
   readonly isHealthy?: ((model: string) => boolean) | undefined;
   readonly sells: (model: ChatModel) => boolean;
+  readonly forms: readonly Form[];
   readonly formsFor: (models: readonly ChatModel[]) => ModelForms;
 }
 
@@ -37,10 +39,10 @@ const MAX_PARAMS_BYTES = 1024 * 1024;
 const ANNOTATIONS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
 
 export function modelTool(definition: ModelTool): Tool {
-  const { name, isMetered, former, sells, formsFor, aliases = [], isHealthy } = definition;
+  const { name, isMetered, former, sells, forms, formsFor, aliases = [], isHealthy } = definition;
   const waiting = withoutModels(name, `${definition.description} Not available at present: no model.`);
   const refuse: PrepareFor = (input) => waiting.prepare(input);
-  const none: ModelForms = { listed: waiting, tool: refuse, openai: refuse };
+  const none: ModelForms = { listed: waiting, tool: refuse, apis: {} };
   let all: readonly ChatModel[] = [];
   let offered: { models: readonly ChatModel[]; forms: ModelForms } = { models: [], forms: none };
   const current = () => {
@@ -53,13 +55,14 @@ export function modelTool(definition: ModelTool): Tool {
     return offered;
   };
   const named = new Map(aliases.map((alias) => [alias.id, alias]));
-  const prepare = (form: "tool" | "openai", input: JsonObject): PreparedCall => {
+  const prepare = (form: Form | undefined, input: JsonObject): PreparedCall => {
+    const of = ({ tool, apis }: ModelForms) => (form === undefined ? tool : (apis[form] ?? refuse));
     const prepareFor: PrepareFor = (same, model) => {
-      const now = () => current().forms[form](same, model);
+      const now = () => of(current().forms)(same, model);
       // Notices models that were withdrawn.
       current();
       const gone = former.find(model);
-      return gone && sells(gone) ? unquotedCall(now, formsFor([gone])[form](same, model)) : now();
+      return gone && sells(gone) ? unquotedCall(now, of(formsFor([gone]))(same, model)) : now();
     };
     const id = typeof input["model"] === "string" ? input["model"] : undefined;
     const alias = id === undefined ? undefined : named.get(id);
@@ -85,15 +88,16 @@ export function modelTool(definition: ModelTool): Tool {
     get inputSchema() {
       return current().forms.listed.inputSchema;
     },
-    prepare: (input) => prepare("tool", input),
-    openai: {
+    prepare: (input) => prepare(undefined, input),
+    modelApi: {
+      forms: new Set(forms),
       get models() {
         return current().models;
       },
       get aliases() {
         return offeredAliases(aliases, current().models);
       },
-      prepare: (body) => prepare("openai", body),
+      prepare,
     },
   };
 }
@@ -161,6 +165,7 @@ function aliasedCall(alias: ModelAlias, models: KnownModels, prepare: Prepare): 
       return call.price;
     },
     run: (context) => call.run(context),
+    promptTokens: call.promptTokens,
     choice: { name, quoted },
   });
   return chosenCall(chosen.model, chosen.call);

@@ -1,12 +1,22 @@
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
-import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
-import type { ChatListener, ChatModel, ChatModels } from "../../domain/tools/chat.ts";
-import type { ResultSink } from "../../domain/tools/tool.ts";
+import { type JsonObject, isJsonObject, type JsonValue, objectsOf } from "../../domain/core/json.ts";
+import type { MicroUsd } from "../../domain/core/money.ts";
+import type {
+  ChatCompletion,
+  ChatListener,
+  ChatModel,
+  ChatModels,
+  ChatUsage,
+  PassedRequest,
+} from "../../domain/tools/chat.ts";
+import type { ResultSink, ToolContext } from "../../domain/tools/tool.ts";
+import { serverDialect } from "../../dialects/index.ts";
+import { keptMembers } from "../../dialects/members.ts";
 import type { Charge } from "../built-in.ts";
-import { finder, requireFits } from "./models.ts";
+import { requireFits } from "./models.ts";
 import { answerOf, chunkOf, headOf, type AnswerHead } from "./openai-answer.ts";
 import { requireNoServerFetch } from "./server-fetches.ts";
-import { ceilingOf, chargeFor, usedTokens } from "./price.ts";
+import { ceilingOf, chargeFor, estimatedPrompt, limitCheck, usedTokens } from "./price.ts";
 import type { PrepareFor } from "./model-tool.ts";
 import { oncePerObject } from "../once-per-object.ts";
 import { explainIssues, requireFewItems } from "../explain-issues.ts";
@@ -19,15 +29,59 @@ import {
   OWN_MEMBERS,
 } from "./openai-schema.ts";
 
-/** Prepares a chat completion of the OpenAI API: body, answer, and chunks if the caller takes them. */
-export function openAiChat(models: readonly ChatModel[], inference: ChatModels, charge: Charge): PrepareFor {
-  const modelOf = finder(models);
-  const strict = oncePerObject((body) => readChatBody(body, false));
-  const open = oncePerObject((body) => readChatBody(body, true));
-  const refuseServerFetch = oncePerObject(requireNoServerFetch);
+/** A chat whose body was checked. */
+interface PreparedChat {
+  readonly price: MicroUsd;
+  /** Estimate. */
+  readonly promptTokens: number;
+  /** Asks the model's server, and meters. @param listener undefined: the answer is only returned */
+  readonly run: (context: ToolContext, listener: ChatListener | undefined) => Promise<CountedChat>;
+}
+
+interface CountedChat {
+  readonly completion: ChatCompletion;
+  readonly used: ChatUsage;
+}
+
+/** @param body of chat completions @param passed the request in the API of the model's servers */
+export type PrepareChat = (body: JsonObject, model: ChatModel, passed?: PassedRequest) => PreparedChat;
+
+/** Prepares chat completions of the OpenAI API: body, answer, and chunks if the caller takes them. */
+export function openAiChat(modelOf: (id: string) => ChatModel, prepare: PrepareChat): PrepareFor {
   return (body, id) => {
     if (id === undefined) throw invalidField("params.model", "is required, a string");
     const model = modelOf(id);
+    const notes = requireConvertible(body, model);
+    const { price, promptTokens, run } = prepare(body, model);
+    return {
+      price,
+      promptTokens,
+      async run(context) {
+        const head = headOf(context.runId ?? "", model.id);
+        const { output } = context;
+        const { completion, used } = await run(context, output && listenerOf(head, output));
+        const answer = answerOf(head, completion, used);
+        return notes.length > 0 ? { ...answer, notes } : answer;
+      },
+    };
+  };
+}
+
+/** Returns what servers of another API do not get. @throws ToolgateError INVALID_REQUEST */
+function requireConvertible(body: JsonObject, { api }: ChatModel): string[] {
+  const members = api && serverDialect(api).chatMembers;
+  if (!members) return [];
+  const reading = { isSame: false, isOpen: true, notes: new Set<string>() };
+  keptMembers(body, members, reading);
+  return [...reading.notes];
+}
+
+/** Returns what checks chats, prices them and asks the model's server. */
+export function chatPreparer(inference: ChatModels, charge: Charge): PrepareChat {
+  const strict = oncePerObject((body) => readChatBody(body, false));
+  const open = oncePerObject((body) => readChatBody(body, true));
+  const refuseServerFetch = oncePerObject(requireNoServerFetch);
+  return (body, model, passed) => {
     const chat = (model.passesUnknown ? open : strict)(body);
     const { messages, temperature, limit, more, prompt, sent, images } = chat;
     if (images > 0 && model.imageTokens === undefined)
@@ -37,31 +91,20 @@ export function openAiChat(models: readonly ChatModel[], inference: ChatModels, 
     const maxTokens = limit?.tokens ?? model.maxOutputTokens;
     const imageTokens = images * (model.imageTokens ?? 0);
     const conversation = { messages: prompt, sent, extraTokens: chat.extraTokens, imageTokens, maxTokens };
+    const isUsedUp = limitCheck(model, maxTokens);
     return {
       price: ceilingOf(model, conversation),
-      async run(context) {
-        const {
-          runId = "",
-          caller,
-          signal,
-          idempotencyKey,
-          output,
-          attached,
-          meter,
-          noteModel,
-          span,
-        } = context;
+      promptTokens: estimatedPrompt(model, conversation),
+      async run({ caller, signal, idempotencyKey, attached, meter, noteModel, span }, listener) {
         const { accountId } = caller;
-        const head = headOf(runId, model.id);
-        const request = { model: model.id, messages, maxTokens, temperature, more };
-        const listener = output && listenerOf(head, output);
-        const options = { signal, accountId, idempotencyKey, attached, listener, span };
+        const request = { model: model.id, messages, maxTokens, temperature, more, passed };
+        const options = { signal, accountId, idempotencyKey, attached, listener, span, isUsedUp };
         noteModel?.({ model: model.id });
         const completion = await inference.complete(request, options);
         noteModel?.({ model: model.id, cost: completion.cost });
         const used = usedTokens(model, conversation, completion);
         if (charge === "used") meter?.(chargeFor(model, used));
-        return answerOf(head, completion, used);
+        return { completion, used };
       },
     };
   };
@@ -115,10 +158,10 @@ function readChatBody(given: JsonObject, open: boolean): OpenAiChat {
   if (!parsed.success)
     throw new ToolgateError("INVALID_REQUEST", explainIssues(parsed.error.issues, CHAT_MEMBERS));
   const { temperature, max_tokens, max_completion_tokens } = parsed.data;
-  const messages = listOf(body["messages"]).map((message) => sentMessage(message, open));
-  const images = messages.flatMap(({ content }) => listOf(content)).filter(isImage).length;
+  const messages = objectsOf(body["messages"]).map((message) => sentMessage(message, open));
+  const images = messages.flatMap(({ content }) => objectsOf(content)).filter(isImage).length;
   const { tools = [], functions = [], response_format: format = null } = body;
-  const called = [...listOf(tools), ...listOf(functions)];
+  const called = [...objectsOf(tools), ...objectsOf(functions)];
   const instructions = [tools, functions, format].filter(isInstruction);
   return {
     messages,
@@ -186,8 +229,4 @@ function pricedText(message: JsonObject): { content: string } {
 
 function isImage(part: JsonValue): boolean {
   return isJsonObject(part) && part["type"] === "image_url";
-}
-
-function listOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

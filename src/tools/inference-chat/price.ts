@@ -3,6 +3,7 @@ import {
   type ChatCompletion,
   type ChatMessage,
   type ChatModel,
+  type ChatOptions,
   type ChatUsage,
   priceOfTokens,
   type ReportedUsage,
@@ -86,6 +87,14 @@ function knownTokens(
   return estimated(usage, promptTokens || estimate(model, conversation), output);
 }
 
+/** Returns what says that an answer goes on beyond its limit, which uses up what the call may cost. */
+export function limitCheck(model: ChatModel, maxTokens: number): NonNullable<ChatOptions["isUsedUp"]> {
+  return ({ characters, chunks = Infinity }, usage) => {
+    const written = Math.min(tokensOf(characters, model), chunks);
+    return Math.max(written, usage?.completionTokens ?? 0) > maxTokens;
+  };
+}
+
 function estimated(usage: ReportedUsage | null, promptTokens: number, completionTokens: number): ChatUsage {
   const totalTokens = promptTokens + completionTokens;
   return { ...usage, promptTokens, completionTokens, totalTokens, isEstimated: true };
@@ -101,7 +110,7 @@ export function tokensOf(characters: number, { bytesPerToken }: ChatModel): numb
   return Math.ceil(characters / Math.max(CHARACTERS_PER_TOKEN, bytesPerToken));
 }
 
-function estimatedPrompt(model: ChatModel, { messages, imageTokens = 0 }: Conversation): number {
+export function estimatedPrompt(model: ChatModel, { messages, imageTokens = 0 }: Conversation): number {
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
   return messages.length * LEAST_TOKENS_PER_MESSAGE + tokensOf(characters, model) + imageTokens;
 }

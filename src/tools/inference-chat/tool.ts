@@ -19,8 +19,8 @@ import { WithdrawnModels } from "../withdrawn-models.ts";
 import { modelTool, offeredAliases, toolForm, withoutModels } from "./model-tool.ts";
 import { finder, modelLines, requireFits } from "./models.ts";
 import { usageOf } from "./openai-answer.ts";
-import { openAiChat } from "./openai-chat.ts";
-import { ceilingOf, chargeFor, usedTokens } from "./price.ts";
+import { CHAT_FORMS, chatApis } from "./chat-apis.ts";
+import { ceilingOf, chargeFor, limitCheck, usedTokens } from "./price.ts";
 
 const NAME = "inference_chat";
 const DESCRIPTION =
@@ -110,9 +110,10 @@ export function chatTool(
     aliases,
     isHealthy: inference.isHealthy,
     sells: ({ dimensions }) => dimensions === undefined,
+    forms: CHAT_FORMS,
     formsFor: (models) => ({
       ...toolForm(toolFor(models, aliases, inference, charge)),
-      openai: openAiChat(models, inference, charge),
+      apis: chatApis(models, inference, charge),
     }),
   });
 }
@@ -147,7 +148,8 @@ function toolFor(
       const model = modelOf(call.model);
       const request = { model: model.id, messages, maxTokens: maxTokensOf(call, model), temperature };
       const onChunk = progress && progressReporter(progress);
-      const options = { signal, accountId, idempotencyKey, onChunk, span };
+      const isUsedUp = limitCheck(model, request.maxTokens);
+      const options = { signal, accountId, idempotencyKey, onChunk, span, isUsedUp };
       noteModel?.({ model: model.id });
       const completion = await inference.complete(request, options);
       noteModel?.({ model: model.id, cost: completion.cost });

@@ -56,11 +56,15 @@ function embedTool(
     former,
     models: () => inference.models,
     sells: isEmbedding,
+    forms: ["openai"],
     formsFor: (models) => {
       const modelOf = finder(models);
       const prepared: PrepareEmbeddings = (request, formOf) =>
         preparedCall(inference, charge, modelOf(request.model), request, formOf);
-      return { ...toolForm(toolFor(models, prepared)), openai: openAiEmbeddings(modelOf, prepared) };
+      return {
+        ...toolForm(toolFor(models, prepared)),
+        apis: { openai: openAiEmbeddings(modelOf, prepared) },
+      };
     },
   });
 }

@@ -78,7 +78,7 @@ function calling({ baseUrl, version }: LlmsTextOptions): string[] {
 }
 
 function openAi({ baseUrl, catalogue }: LlmsTextOptions): string[] {
-  const models = catalogue.tools.flatMap(({ openai }) => openai?.models ?? []);
+  const models = catalogue.tools.flatMap(({ modelApi }) => modelApi?.models ?? []);
   if (models.length === 0) return [];
   return [
     `Clients of the OpenAI API take \`${baseUrl()}/openai/v1\` as base URL and the same key: ` +

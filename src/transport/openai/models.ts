@@ -1,4 +1,5 @@
 import { ToolgateError } from "../../domain/core/errors.ts";
+import { decodedId } from "../model-api/model-id.ts";
 import { type ChatModel, type ModelAlias, formatTokenRate } from "../../domain/tools/chat.ts";
 
 export interface Listed {
@@ -13,7 +14,7 @@ export function modelList({ models, aliases }: Listed): object {
 
 /** OpenAI API, "Retrieve model". @param id percent-encoded. @throws ToolgateError NOT_FOUND */
 export function modelById({ models, aliases }: Listed, id: string): object {
-  const name = decoded(id);
+  const name = decodedId(id);
   const alias = aliases.find((one) => one.id === name);
   if (alias) return aliasJson(alias);
   const model = models.find((one) => one.id === name);
@@ -48,12 +49,4 @@ function answerTerms({ maxOutputTokens, outputRate, cachedInputRate, reasoningRa
     ...(cachedInputRate !== undefined && { cached_input_usd_per_million: formatTokenRate(cachedInputRate) }),
     ...(reasoningRate !== undefined && { reasoning_usd_per_million: formatTokenRate(reasoningRate) }),
   };
-}
-
-function decoded(id: string): string | undefined {
-  try {
-    return decodeURIComponent(id);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openAiWithoutNulls, withoutNulls } from "../../../src/domain/calls/absent.ts";
+import { bodyWithoutNulls, withoutNulls } from "../../../src/domain/calls/absent.ts";
 import type { JsonObject } from "../../../src/domain/core/json.ts";
 
 const SCHEMA: JsonObject = {
@@ -61,7 +61,7 @@ describe("params with null", () => {
       tools: [{ type: "function", function: { ...none, name: "f", parameters } }],
       metadata: { kept: null },
     });
-    expect(openAiWithoutNulls(body({ name: null, content: null }))).toEqual({
+    expect(bodyWithoutNulls(body({ name: null, content: null }))).toEqual({
       ...body({}),
       messages: [{ role: "assistant" }, { role: "user", content: [{ type: "text" }] }],
     });

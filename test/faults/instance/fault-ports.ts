@@ -59,11 +59,13 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 function disturbedTool(tool: Tool, watch: Watch): Tool {
-  const { openai } = tool;
+  const { modelApi } = tool;
   return overlaid(tool, {
     prepare: (params) => disturbedCall(tool.prepare(params), watch),
-    ...(openai && {
-      openai: overlaid(openai, { prepare: (body) => disturbedCall(openai.prepare(body), watch) }),
+    ...(modelApi && {
+      modelApi: overlaid(modelApi, {
+        prepare: (form, body) => disturbedCall(modelApi.prepare(form, body), watch),
+      }),
     }),
   });
 }

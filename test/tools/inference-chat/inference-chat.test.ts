@@ -69,7 +69,7 @@ describe("an alias of models", () => {
   });
 
   it("is offered with the models while one of them is, and is no model otherwise", () => {
-    const offer = (tool: Tool) => [tool.openai?.aliases, JSON.stringify(tool.inputSchema)];
+    const offer = (tool: Tool) => [tool.modelApi?.aliases, JSON.stringify(tool.inputSchema)];
     const [aliases, schema] = offer(aliased("alias", "price", ["large", "gone"]));
     expect(aliases).toEqual([{ id: "alias", models: ["large"], by: "price" }]);
     expect(schema).toContain("alias: of large, the one with the lowest price");

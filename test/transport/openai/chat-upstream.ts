@@ -45,6 +45,28 @@ const usesTools: Behaviour = (response, asked) => {
   open(response).end(call + argument('{"a":2,') + argument('"b":2}') + event({}, "tool_calls") + END);
 };
 
+let stopped = false;
+
+/** Whether the gateway closed the connection of `runs-on` before it ended. */
+export function isStopped(): boolean {
+  return stopped;
+}
+
+/** Ignores `max_tokens`, a word at a time. */
+const runsOn: Behaviour = (response) => {
+  stopped = false;
+  response.once("close", () => (stopped = !response.writableFinished));
+  open(response);
+  let words = 0;
+  const write = (): void => {
+    if (response.destroyed) return;
+    if (words++ === 40_000) return void response.end(event({}, "stop") + END);
+    response.write(event({ content: "word " }));
+    setImmediate(write);
+  };
+  write();
+};
+
 let flooded = 0;
 let limited = 0;
 
@@ -130,6 +152,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   shared: (response) => json(response, 503, {}, { "Retry-After": "1" }),
   "shared-dies": (response) => void open(response).write(event({ content: "Fo" }), () => response.destroy()),
   floods,
+  "runs-on": runsOn,
   limits: (response, asked) =>
     limited++ % 2 === 0
       ? json(response, 429, {}, { "Retry-After": new Date(Date.now() + 1_000).toUTCString() })

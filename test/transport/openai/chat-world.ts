@@ -19,7 +19,7 @@ const TERMS = {
 const MORE_TERMS: Readonly<Record<string, object>> = {
   sees: { image_tokens: 100 },
   fetches: { image_tokens: 100 },
-  floods: { image_tokens: 1_000 },
+  floods: { image_tokens: 1_000, max_output_tokens: 90_000 },
   open: { image_tokens: 100 },
   once: { requests_per_minute: 1 },
   "waits-for-a-second": { concurrency: 1 },

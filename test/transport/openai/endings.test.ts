@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { brokenStream, brokenStreams } from "./broken-streams.ts";
-import { floodedBytes } from "./chat-upstream.ts";
+import { floodedBytes, isStopped } from "./chat-upstream.ts";
 import {
   COUNTED,
   KEY,
@@ -74,8 +74,28 @@ describe("endings of streams", () => {
       original_finish_reason: "cancelled",
     });
     expect(textOf(again)).toMatch(/^x+$/);
-    const generated = Math.ceil(0.2 + 0.6 * Math.min(500, Math.ceil(textOf(again).length / 5)));
+    const generated = Math.ceil(0.2 + 0.6 * Math.ceil(textOf(again).length / 5));
     expect(await receipts()).toMatchObject([{ debited_usdc_microusd: generated }]);
+  });
+
+  it("stops an upstream that goes on beyond max_tokens, and charges at most the quote", async () => {
+    const limited = { max_tokens: 20 };
+    const chunks = await streamed("runs-on", limited, { "Idempotency-Key": "limited" });
+    // 20 tokens of 5 characters, and the one that was too many.
+    expect(textOf(chunks)).toBe("word ".repeat(21));
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
+    await expect.poll(isStopped).toBe(true);
+    // Of the prompt the least, as it is not counted: one token at 0.2, and 20 at 0.6.
+    const cost = { debited_usdc_microusd: 13, quoted_usdc_microusd: Math.ceil(76 * 0.2 + 20 * 0.6) };
+    expect(await receipts()).toMatchObject([cost]);
+    const whole = await post({ model: "runs-on", messages, ...limited });
+    expect(whole.json.choices[0]).toMatchObject({ finish_reason: "length" });
+    const { body } = await world.call(chat.agent, "inference_chat", {
+      model: "runs-on",
+      messages,
+      ...limited,
+    });
+    expect(body.result).toMatchObject({ finish_reason: "length", content: "word ".repeat(21) });
   });
 
   it("caller left before the first chunk: charges nothing", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cutImages } from "../../../src/transport/openai/cut-images.ts";
+import { cutImages } from "../../../src/transport/model-api/cut-images.ts";
 import { LargeBodies } from "../../../src/transport/http/large-bodies.ts";
 import type { ModelServer } from "../../inference/model-server.ts";
 import type { Agent, World } from "../../support/world.ts";

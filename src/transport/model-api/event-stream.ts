@@ -1,21 +1,35 @@
 import type { ServerResponse } from "node:http";
+import { invalidField } from "../../domain/core/errors.ts";
+import { isJsonObject, type JsonValue, textOf } from "../../domain/core/json.ts";
 import type { ResultSink } from "../../domain/tools/tool.ts";
 import type { Header } from "../headers.ts";
 
-/** Interval of comments that keep proxies from closing a quiet stream, ms. */
+/** Interval at which something is sent, so that proxies do not close a quiet stream, ms. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** A response as the stream of the OpenAI API: `data` events, the last one `[DONE]`. */
-export class ChunkStream implements ResultSink {
+/** How an API writes server-sent events. */
+export interface StreamForm {
+  /** Whether the events have the names that are their `type`. */
+  readonly named: boolean;
+  /** What is sent after a pause. */
+  readonly keepAlive: string;
+  /** What follows the last event. */
+  readonly end: string;
+}
+
+/** A response as a stream of server-sent events (WHATWG HTML, 9.2). */
+export class EventStream implements ResultSink {
   readonly closed: AbortSignal;
+  readonly #form: StreamForm;
   readonly #response: ServerResponse;
   readonly #headers: readonly Header[];
   #keepAlive: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
-  #chunks = 0;
+  #sent = 0;
 
   /** @param headers of the response, read when it opens. @param closed aborts when the client disconnects */
-  constructor(response: ServerResponse, headers: readonly Header[], closed: AbortSignal) {
+  constructor(response: ServerResponse, headers: readonly Header[], closed: AbortSignal, form: StreamForm) {
+    this.#form = form;
     this.#response = response;
     this.#headers = headers;
     this.closed = closed;
@@ -25,33 +39,40 @@ export class ChunkStream implements ResultSink {
     return this.#response.headersSent;
   }
 
-  get hasChunks(): boolean {
-    return this.#chunks > 0;
+  /** Number of events. */
+  get sent(): number {
+    return this.#sent;
   }
 
-  /** Starts the comments. Until the first one or the first chunk, an error keeps its HTTP status. */
+  /** Keeps the stream alive from now on. Until the first event, an error keeps its HTTP status. */
   start(intervalMs = KEEP_ALIVE_MS): void {
     this.#keepAlive = setInterval(() => {
-      if (!this.#response.writableNeedDrain) this.#send(": keep-alive\n\n");
+      if (!this.#response.writableNeedDrain) this.#send(this.#form.keepAlive);
     }, intervalMs);
     this.#response.once("close", () => clearInterval(this.#keepAlive));
   }
 
-  /** Ends the comments of a response that never opened. */
+  /** Ends what keeps a response alive that never opened. */
   stop(): void {
     clearInterval(this.#keepAlive);
   }
 
-  write(chunk: object): Promise<void> | undefined {
-    this.#chunks++;
-    this.#send(eventText(chunk));
+  write(event: object): Promise<void> | undefined {
+    this.#sent++;
+    this.#send(this.#textOf(event));
     return this.#response.writableNeedDrain ? this.#whenDrained() : undefined;
   }
 
   end(last: unknown): void {
     this.stop();
-    this.#send(`${eventText(last)}data: [DONE]\n\n`);
+    this.#send(this.#textOf(last) + this.#form.end);
     if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.end();
+  }
+
+  /** JSON contains no line breaks, which would end the event. */
+  #textOf(event: unknown): string {
+    const data = `data: ${JSON.stringify(event)}\n\n`;
+    return this.#form.named && isJsonObject(event) ? `event: ${textOf(event["type"])}\n${data}` : data;
   }
 
   #send(text: string): void {
@@ -69,7 +90,7 @@ export class ChunkStream implements ResultSink {
     this.#response.writeHead(200, raw);
   }
 
-  /** One pair of listeners however many chunks wait. */
+  /** One pair of listeners however many events wait. */
   #whenDrained(): Promise<void> {
     this.#drained ??= new Promise((resolve) => {
       const done = () => {
@@ -83,7 +104,8 @@ export class ChunkStream implements ResultSink {
   }
 }
 
-/** JSON contains no line breaks, which would end the event. */
-function eventText(message: unknown): string {
-  return `data: ${JSON.stringify(message)}\n\n`;
+/** Reads the member `stream` of a request. @throws ToolgateError INVALID_REQUEST */
+export function readStream(stream: JsonValue | undefined): boolean {
+  if (stream === undefined || stream === null || typeof stream === "boolean") return stream ?? false;
+  throw invalidField("stream", "must be true or false");
 }

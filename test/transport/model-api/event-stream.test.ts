@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
-import { ChunkStream } from "../../../src/transport/openai/chunk-stream.ts";
+import { EventStream } from "../../../src/transport/model-api/event-stream.ts";
 import { modelServer } from "../../inference/model-server.ts";
 
 it("comments of a quiet stream start the response and stop with its end", async () => {
+  const form = { named: false, keepAlive: ": keep-alive\n\n", end: "data: [DONE]\n\n" };
   const seen = Promise.withResolvers<void>();
   const server = await modelServer((response) => {
-    const stream = new ChunkStream(response, [], new AbortController().signal);
+    const stream = new EventStream(response, [], new AbortController().signal, form);
     stream.start(10);
     void seen.promise.then(() => stream.end({ done: true }));
   });

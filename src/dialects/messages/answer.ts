@@ -1,0 +1,70 @@
+import {
+  type JsonObject,
+  type JsonValue,
+  textOf,
+  objectOf,
+  objectsOf,
+  parsedJson,
+  isJsonObject,
+} from "../../domain/core/json.ts";
+import { stopOf } from "./stop-reason.ts";
+import { usageFrom, usageOfServer, withoutCharge } from "./usage.ts";
+
+interface Asked {
+  readonly stops: readonly JsonValue[];
+  /** What was left out. */
+  readonly notes: readonly string[];
+}
+
+/** Returns the answer to a request (Anthropic API, "Message"). @param passed a server's own answer */
+export function answerFrom(
+  completion: JsonObject,
+  passed: JsonObject | undefined,
+  { stops, notes }: Asked,
+): JsonObject {
+  const [choice = {}] = objectsOf(completion["choices"]);
+  const usage = objectOf(completion["usage"]);
+  const stop = stopOf(choice, stops);
+  const own = passed && withoutCharge(passed);
+  return {
+    ...headOf(completion),
+    content: contentFrom(objectOf(choice["message"])),
+    ...stop,
+    ...own,
+    ...(own && (typeof own["stop_reason"] === "string" ? {} : stop)),
+    ...headOf(completion),
+    usage: passed ? usageOfServer(passed["usage"], usage) : usageFrom(usage),
+    ...(notes.length > 0 && { notes: [...notes] }),
+  };
+}
+
+/** @param completion or a chunk of one */
+export function headOf({ id = "", model = "" }: JsonObject): JsonObject {
+  return { id: textOf(id).replace(/^chatcmpl-/, "msg_"), type: "message", role: "assistant", model };
+}
+
+function contentFrom(message: JsonObject): JsonObject[] {
+  const { content, refusal, reasoning_content: reasoning = message["reasoning"] } = message;
+  const thoughts = objectsOf(message["thinking_blocks"]);
+  if (thoughts.length === 0 && typeof reasoning === "string") thoughts.push(thinkingBlock(reasoning));
+  const text = typeof content === "string" && content !== "" ? content : refusal;
+  return [
+    ...thoughts,
+    ...(typeof text === "string" && text !== "" ? [{ type: "text", text }] : []),
+    ...objectsOf(message["tool_calls"]).map((call) => {
+      const { name = "", arguments: input = "" } = objectOf(call["function"]);
+      return { type: "tool_use", id: call["id"] ?? "", name, ...inputFrom(textOf(input)) };
+    }),
+  ];
+}
+
+/** A thought that no server signed. */
+export function thinkingBlock(thinking: string): JsonObject {
+  return { type: "thinking", thinking, signature: "" };
+}
+
+/** The member `input`, with the text of one that was cut off. */
+export function inputFrom(text: string): JsonObject {
+  const input = text.trim() === "" ? {} : parsedJson(text);
+  return isJsonObject(input) ? { input } : { input: {}, partial_json: text };
+}

@@ -1,0 +1,22 @@
+import type { Dialect } from "../dialect.ts";
+import { CHAT_BODY, fromChat } from "./from-chat.ts";
+import { lastEvents } from "./last-events.ts";
+import { BLOCKS, BODY, TOOLS } from "./members.ts";
+import { readRequest } from "./read.ts";
+import { MessagesReader } from "./server-reader.ts";
+
+/** Anthropic's Messages API. */
+export const MESSAGES: Dialect = {
+  api: "messages",
+  members: { "members of a request": BODY, "blocks, by `type`": BLOCKS, "tools, by `type`": TOOLS },
+  read: readRequest,
+  lastEvents,
+  server: {
+    path: "/messages",
+    // Its own servers take no bearer tokens of this kind.
+    headers: (apiKey) => ({ "x-api-key": apiKey, "anthropic-version": "2023-06-01" }),
+    chatMembers: CHAT_BODY,
+    fromChat,
+    reader: () => new MessagesReader(),
+  },
+};

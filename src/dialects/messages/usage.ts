@@ -1,0 +1,31 @@
+import { isJsonObject, type JsonObject, objectOf } from "../../domain/core/json.ts";
+
+/** Returns the usage of a chat completion as Anthropic counts it: cached tokens beside the others. */
+export function usageFrom(usage: JsonObject): JsonObject {
+  const { prompt_tokens: prompt = 0, completion_tokens: output = 0, estimated } = usage;
+  const cached = objectOf(usage["prompt_tokens_details"])["cached_tokens"] ?? 0;
+  const reasoning = objectOf(usage["completion_tokens_details"])["reasoning_tokens"];
+  return {
+    input_tokens: Number(prompt) - Number(cached),
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached,
+    output_tokens: output,
+    ...(reasoning !== undefined && { output_tokens_details: { thinking_tokens: reasoning } }),
+    ...(estimated !== undefined && { estimated }),
+  };
+}
+
+/** Members that the gateway's own would contradict. */
+const OWN = /^(?:cost(?:_.*)?|receipt(?:_id)?|estimated)$/;
+
+/** Returns an object of a server without members that say what the gateway charged. */
+export function withoutCharge(object: unknown): JsonObject {
+  const members = Object.entries(objectOf(object)).filter(([name]) => !OWN.test(name));
+  return Object.fromEntries(members);
+}
+
+/** Returns a server's usage; an estimate replaces its counts. @param counted as of a chat completion */
+export function usageOfServer(usage: unknown, counted: JsonObject): JsonObject {
+  const own = withoutCharge(usage);
+  return isJsonObject(usage) && counted["estimated"] !== true ? own : { ...own, ...usageFrom(counted) };
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Transport } from "../../app/operations/request-record.ts";
+import type { Clock } from "../../domain/core/clock.ts";
+import type { Header } from "../headers.ts";
+import type { HttpHandler } from "../http/dispatch.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import { requireHost } from "../http/request-head.ts";
+import type { HttpResponse } from "../http/response.ts";
+import type { Operation } from "../pipeline.ts";
+import { ModelCalls, type ModelCallsDeps } from "./model-calls.ts";
+
+/** An API of language models over HTTP: what differs from the others. */
+export interface ModelApiRoutes {
+  readonly transport: Transport;
+  /** Where its paths begin. */
+  readonly base: string;
+  /** Puts credentials where the contract has them. */
+  readonly prepare?: (request: IncomingMessage) => void;
+  /** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
+  contractPath(path: string): string;
+  /** Largest body; undefined: as the contract has it. */
+  bodyLimit(path: string, calls: ModelCalls): number | undefined;
+  answer(
+    exchange: HttpExchange,
+    operation: Operation,
+    body: Buffer,
+    calls: ModelCalls,
+  ): HttpResponse | Promise<HttpResponse>;
+  /** Returns a contract error that is one of the API too. */
+  errorOf(answer: HttpResponse): HttpResponse;
+  /** Returns headers under the API's names. */
+  headersOf(headers: readonly Header[], clock: Clock): Header[];
+}
+
+export class ModelApiHandler implements HttpHandler {
+  readonly #deps: ModelCallsDeps;
+  readonly #api: ModelApiRoutes;
+  readonly #calls: ModelCalls;
+
+  constructor(deps: ModelCallsDeps, api: ModelApiRoutes) {
+    this.#deps = deps;
+    this.#api = api;
+    this.#calls = new ModelCalls(deps, (answer) => api.errorOf(answer));
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): boolean {
+    if (request.url?.startsWith(this.#api.base) !== true) return false;
+    this.#api.prepare?.(request);
+    void this.#serve(this.#deps.routes.open(this.#api.transport, request, response, gone));
+    return true;
+  }
+
+  async #serve(exchange: HttpExchange): Promise<void> {
+    const { routes, pipeline, clock } = this.#deps;
+    const { path, headers, record } = exchange;
+    let named: readonly Header[] = headers;
+    try {
+      requireHost(exchange.request);
+      const limit = this.#api.bodyLimit(path, this.#calls);
+      const found = routes.find(exchange, this.#api.contractPath(path), limit);
+      const arriving = routes.read(exchange, found, await routes.authenticate(exchange, found));
+      const body = arriving instanceof Promise ? await arriving : arriving;
+      headers.push(...this.#api.headersOf(headers, clock));
+      named = [];
+      const answer = pipeline.time.measure(record, () =>
+        this.#api.answer(exchange, found.operation, body, this.#calls),
+      );
+      routes.send(exchange, answer instanceof Promise ? await answer : answer);
+    } catch (error) {
+      const answer = routes.errorResponse(exchange, error);
+      headers.push(...this.#api.headersOf([...named, ...(answer.headers ?? [])], clock));
+      routes.send(exchange, this.#api.errorOf(answer));
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import { ToolgateError, invalidField } from "../../domain/core/errors.ts";
+import type { AttachedTexts } from "../../domain/tools/chat.ts";
+import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { lastChunks } from "../../dialects/chat/last-chunks.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import type { HttpResponse } from "../http/response.ts";
+import { cutImages, requireImages } from "../model-api/cut-images.ts";
+import { readStream, type StreamForm } from "../model-api/event-stream.ts";
+import type { ModelApiRoutes } from "../model-api/model-api-handler.ts";
+import type { AskedStream, ModelCalls } from "../model-api/model-calls.ts";
+import type { Operation } from "../pipeline.ts";
+import { openAiError, openAiRateHeaders } from "./errors.ts";
+import { modelById, modelList } from "./models.ts";
+
+const BASE = "/openai/v1/";
+const MODELS = `${BASE}models`;
+const CHAT = `${BASE}chat/completions`;
+const EMBEDDINGS = `${BASE}embeddings`;
+/** Bytes of which another thread computes the digest in a millisecond, at least. */
+const DIGESTED_PER_MS = 400_000;
+const [COMPLETE, EMBED] = ["inference_chat", "inference_embed"];
+
+/** OpenAI API, "Streaming". */
+const CHUNKS: StreamForm = { named: false, keepAlive: ": keep-alive\n\n", end: "data: [DONE]\n\n" };
+
+/** The OpenAI API: chat completions, whole and streamed, embeddings and models. */
+export const OPENAI_API: ModelApiRoutes = {
+  transport: "openai",
+  base: BASE,
+  contractPath,
+  bodyLimit: (path, calls) => (path === CHAT ? imageLimit(calls) : undefined),
+  answer: (exchange, operation, body, calls) => {
+    const { path } = exchange;
+    if (path === CHAT) return chat(exchange, operation, body, calls);
+    if (path === EMBEDDINGS) return embed(exchange, operation, body, calls);
+    const apis = calls.apisOf();
+    const listed = {
+      models: apis.flatMap(({ models }) => models),
+      aliases: apis.flatMap(({ aliases = [] }) => aliases),
+    };
+    const json = path === MODELS ? modelList(listed) : modelById(listed, path.slice(MODELS.length + 1));
+    return { status: 200, json };
+  },
+  errorOf: openAiError,
+  headersOf: openAiRateHeaders,
+};
+
+/** @returns the largest body of all models that take images */
+function imageLimit(calls: ModelCalls): number | undefined {
+  const limits = calls
+    .apisOf(COMPLETE)
+    .flatMap(({ models }) => models.flatMap(({ maxBodyBytes }) => maxBodyBytes ?? []));
+  return limits.length === 0 ? undefined : Math.max(...limits);
+}
+
+async function embed(
+  exchange: HttpExchange,
+  operation: Operation,
+  bytes: Buffer,
+  calls: ModelCalls,
+): Promise<HttpResponse> {
+  const { params, format } = readEmbeddingsRequest(calls.parsed(bytes, EMBED));
+  const answer = await calls.run(exchange, operation, { tool: EMBED, form: "openai", params });
+  return { status: 200, json: withEncoding(answer, format) };
+}
+
+async function chat(
+  exchange: HttpExchange,
+  operation: Operation,
+  bytes: Buffer,
+  calls: ModelCalls,
+): Promise<HttpResponse> {
+  const { sizes, time } = calls.pipeline;
+  const complete = (body: JsonObject, attached?: AttachedTexts) => {
+    const { params, stream } = readChatRequest(body);
+    const call = { tool: COMPLETE, form: "openai" as const, params };
+    return calls.respond(exchange, operation, call, stream, attached && { attached });
+  };
+  if (bytes.length <= sizes.limitOf(COMPLETE)) return complete(calls.parsed(bytes, COMPLETE));
+  const { rest, attached } = await cutImages(bytes);
+  time.count(exchange.record, bytes.length / DIGESTED_PER_MS);
+  return time.measure(exchange.record, () => {
+    const body = calls.parsed(rest, COMPLETE);
+    requireSize(bytes, body["model"], calls);
+    requireImages(body, attached);
+    return complete(body, attached);
+  });
+}
+
+/** @param id of a model or an alias, whose models all take it. @throws ToolgateError PAYLOAD_TOO_LARGE */
+function requireSize({ length }: Buffer, id: JsonValue | undefined, calls: ModelCalls): void {
+  const [{ aliases = [], models: all } = { models: [] }] = calls.apisOf(COMPLETE);
+  const named = aliases.find((alias) => alias.id === id)?.models ?? [id];
+  const models = all.filter((model) => named.includes(model.id));
+  const limit = Math.min(...models.map(({ maxBodyBytes = 0 }) => maxBodyBytes));
+  if (models.length > 0 && length <= limit) return;
+  const most = Math.max(models.length > 0 ? limit : 0, calls.pipeline.sizes.limitOf(COMPLETE));
+  const words = `body: is larger than ${most} bytes, the limit of the model; send less`;
+  throw new ToolgateError("PAYLOAD_TOO_LARGE", words);
+}
+
+/** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
+function contractPath(path: string): string {
+  if (path === CHAT || path === EMBEDDINGS) return "/v1/mcp/tools/call";
+  if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
+  const paths = [MODELS, CHAT, EMBEDDINGS].join(", ");
+  throw new ToolgateError("NOT_FOUND", `no route matches this path; there are ${paths}`);
+}
+
+/** A request without what concerns only the form of the answer: a repeat may ask for another. */
+interface EmbeddingsRequest {
+  readonly params: JsonObject;
+  readonly format: "float" | "base64";
+}
+
+/** OpenAI API, "Create embeddings". @throws ToolgateError INVALID_REQUEST */
+function readEmbeddingsRequest(body: JsonObject): EmbeddingsRequest {
+  const { encoding_format: format = null, ...params } = body;
+  if (format !== null && format !== "float" && format !== "base64")
+    throw invalidField("encoding_format", "must be float or base64");
+  return { params, format: format ?? "float" };
+}
+
+/** Returns an answer whose vectors are base64 in the form that was asked for. */
+function withEncoding(answer: JsonObject, format: EmbeddingsRequest["format"]): JsonObject {
+  const { data } = answer;
+  if (format === "base64" || !Array.isArray(data)) return answer;
+  return { ...answer, data: data.map(withNumbers) };
+}
+
+function withNumbers(item: JsonValue): JsonValue {
+  if (!isJsonObject(item) || typeof item["embedding"] !== "string") return item;
+  const bytes = Buffer.from(item["embedding"], "base64");
+  const embedding = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
+  return { ...item, embedding };
+}
+
+/** OpenAI API, "Create chat completion". */
+interface ChatCompletionRequest {
+  /** The body without what concerns only the form of the answer: a repeat may ask for another. */
+  readonly params: JsonObject;
+  readonly stream: AskedStream | undefined;
+}
+
+/** @throws ToolgateError INVALID_REQUEST */
+function readChatRequest(body: JsonObject): ChatCompletionRequest {
+  const { stream = null, stream_options: options = null, ...params } = body;
+  const isStreamed = readStream(stream);
+  if (options !== null && !isStreamed)
+    throw invalidField("stream_options", "is for streams; set stream to true, or leave it out");
+  const usageChunk = options !== null && includesUsage(options);
+  const lastEvents = (answer: JsonObject, sent: number) => lastChunks(answer, sent > 0, usageChunk);
+  return { params, stream: isStreamed ? { form: CHUNKS, lastEvents } : undefined };
+}
+
+/** OpenAI API, "Create chat completion", `stream_options`. Others concern other servers' streams. */
+function includesUsage(options: JsonValue): boolean {
+  if (!isJsonObject(options)) throw invalidField("stream_options", "must be an object");
+  const { include_usage: usage = null } = options;
+  if (usage !== null && typeof usage !== "boolean")
+    throw invalidField("stream_options.include_usage", "must be true or false");
+  return usage ?? false;
+}
