@@ -136,7 +136,7 @@ export class Completion {
   result(cutBy: string | null = null): ChatCompletion {
     if (!this.delivers) throw unusable("the model returned no text", undefined, { verdict: "served" });
     this.#add(this.#message.end());
-    const isBehind = !this.finished && this.#characters > this.#counted;
+    const isBehind = (!this.finished || this.full) && this.#characters > this.#counted;
     const others = { choice: this.#choice.all, answer: this.#answer.all };
     return {
       content: this.#message.text,

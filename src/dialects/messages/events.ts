@@ -17,6 +17,8 @@ const LAST: ReadonlySet<unknown> = new Set(["message_delta", "message_stop"]);
 /** Makes the events of a stream until the model ends (Anthropic API, "Streaming messages"). */
 export class MessageEvents implements EventMaker {
   readonly #promptTokens: number;
+  /** Of a server's own event. */
+  #message: JsonObject | undefined;
   #isStarted = false;
   #blocks = 0;
   #open: OpenBlock[] = [];
@@ -47,8 +49,9 @@ export class MessageEvents implements EventMaker {
   pass(event: JsonObject, head: JsonObject): readonly JsonObject[] {
     const { type } = event;
     if (typeof type !== "string" || !/^\w{1,64}$/.test(type) || LAST.has(type)) return [];
-    if (type === "message_start")
-      return this.#isStarted ? [] : this.#started(withoutCharge(event["message"]), head);
+    // Waits for something to deliver: until then another server may be asked.
+    if (type === "message_start") this.#message = withoutCharge(event["message"]);
+    if (type === "message_start" || type === "ping") return [];
     const events = this.#start(head);
     const { index } = event;
     if (type === "content_block_start") this.#open.push({ index: Number(index), of: "", input: "" });
@@ -63,25 +66,11 @@ export class MessageEvents implements EventMaker {
 
   #start(head: JsonObject): JsonObject[] {
     if (this.#isStarted) return [];
-    return this.#started(
-      {
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage: usageFrom({ prompt_tokens: this.#promptTokens }),
-      },
-      head,
-    );
-  }
-
-  #started(message: JsonObject, head: JsonObject): JsonObject[] {
     this.#isStarted = true;
-    return [
-      {
-        type: "message_start",
-        message: { ...message, usage: withoutCharge(message["usage"]), ...headOf(head) },
-      },
-    ];
+    const counted = this.#message ?? { usage: usageFrom({ prompt_tokens: this.#promptTokens }) };
+    const usage = withoutCharge(counted["usage"]);
+    const start = { content: [], stop_reason: null, stop_sequence: null, ...counted, usage, ...headOf(head) };
+    return [{ type: "message_start", message: start }];
   }
 
   #say(events: JsonObject[], of: "text" | "thinking", delta: JsonObject): void {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { answerMessages } from "../anthropic/messages-upstream.ts";
 import { embed } from "./embedding-upstream.ts";
 import { json, modelServer, type ModelServer } from "../../inference/model-server.ts";
 
@@ -175,6 +176,8 @@ export async function chatUpstream(key: string): Promise<ModelServer> {
   const server: ModelServer = await modelServer((response, request) => {
     if (request.url === "/v1/embeddings")
       return embed(response, JSON.parse(server.received.at(-1)?.body ?? ""));
+    const received = server.received.at(-1);
+    if (request.url === "/v1/messages" && received) return answerMessages(response, received);
     const asked: Asked = { ...JSON.parse(server.received.at(-1)?.body ?? "{}"), key };
     void BEHAVIOURS[asked.model]?.(response, asked);
   });

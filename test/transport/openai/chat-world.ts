@@ -7,6 +7,7 @@ import { type ModelServer } from "../../inference/model-server.ts";
 import { useWorld } from "../../support/use-world.ts";
 import type { Agent } from "../../support/world.ts";
 import { chatUpstream, MODELS } from "./chat-upstream.ts";
+import { MESSAGES_MODELS } from "../anthropic/messages-upstream.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
 
 export const BALANCE = 1_000_000n;
@@ -24,6 +25,8 @@ const MORE_TERMS: Readonly<Record<string, object>> = {
   once: { requests_per_minute: 1 },
   "waits-for-a-second": { concurrency: 1 },
 };
+/** Of models of Messages servers. */
+const MESSAGES_TERMS = { cached_input_usd_per_million: 0.02, image_tokens: 100 };
 export const KEY = "sk-upstream-0123456789abcdef";
 export const messages = [{ role: "user" as const, content: "2+2?" }];
 /** 11 tokens at 0.2 and 2 at 0.6, as counted: 3.4, rounded up. */
@@ -67,8 +70,17 @@ export function useChatWorld() {
       models: [{ id: `chat-${id}`, ...TERMS }],
       embedding_models: [{ id, input_usd_per_million: 2, context_length: 100, dimensions: 3 }],
     }));
+    const messages = MESSAGES_MODELS.map((id) => ({
+      name: id,
+      api: "messages",
+      api_key_env: "TOOL_FIRST_KEY",
+      models: [{ id, ...TERMS, ...MESSAGES_TERMS }],
+    }));
     const file = path.join(folder, "config.json");
-    writeFileSync(file, JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders] } }));
+    writeFileSync(
+      file,
+      JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders, ...messages] } }),
+    );
     return {
       TOOLGATE_CONFIG: file,
       INFERENCE_BASE_URL: upstream.baseUrl,
