@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { AGENT_USAGE, agentStep } from "./agent-upstream.ts";
 import { json, type Received } from "../../inference/model-server.ts";
 
 /** A server of Anthropic's Messages API whose models are named after what they do. */
@@ -94,6 +95,20 @@ const usesTools: Behaviour = (response, asked) => {
   streams(start(), said || calls, said ? end("end_turn") : end("tool_use"))(response, asked);
 };
 
+/** Works as an agent: one step for each request. */
+const worksAsAgent: Behaviour = (response, asked) => {
+  const sent = JSON.stringify(asked.messages);
+  const results = sent.match(/"type":"tool_result"/g)?.length ?? 0;
+  const step = agentStep(asked.model === "claude-agent-endless", results, sent);
+  const usage = { input_tokens: AGENT_USAGE.prompt, output_tokens: 1 };
+  const input = { type: "input_json_delta", partial_json: JSON.stringify(step.call?.input) };
+  const said = step.call
+    ? block(0, { type: "tool_use", id: `toolu_${results}`, name: step.call.name, input: {} }, input)
+    : text(0, step.text);
+  const last = end(step.call ? "tool_use" : "end_turn", { output_tokens: AGENT_USAGE.completion });
+  streams(start(usage), said, last)(response, asked);
+};
+
 const failure = (type: string) => ({ type: "error", error: { type, message: `this is a ${type}` } });
 
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
@@ -107,6 +122,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   ),
   "claude-tools": usesTools,
   "claude-runs-on": runsOn,
+  "claude-agent": worksAsAgent,
+  "claude-agent-endless": worksAsAgent,
   "claude-dies": (response) => void open(response).write(start() + text(0, "Fo"), () => response.destroy()),
   "claude-dies-at-once": (response) => void open(response).write(start(), () => response.destroy()),
   "claude-overloaded": (response) => json(response, 529, failure("overloaded_error"), { "Retry-After": "1" }),

@@ -135,7 +135,7 @@ describe("money of passed requests", () => {
     expect(Number(receipt?.["debited_usdc_microusd"])).toBeLessThanOrEqual(
       Number(receipt?.["quoted_usdc_microusd"]),
     );
-    expect(message.usage).toMatchObject({ output_tokens: 20, input_tokens: 10, estimated: true });
+    expect(message.usage).toMatchObject({ output_tokens: 20, input_tokens: 20 });
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { AGENT_USAGE, agentStep } from "../anthropic/agent-upstream.ts";
 import { answerMessages } from "../anthropic/messages-upstream.ts";
 import { embed } from "./embedding-upstream.ts";
 import { json, modelServer, type ModelServer } from "../../inference/model-server.ts";
@@ -44,6 +45,21 @@ const usesTools: Behaviour = (response, asked) => {
   if (last?.role === "tool") return says("It is ", `${String(last.content)}.`)(response, asked);
   const call = event({ role: "assistant", content: null, tool_calls: [CALL] });
   open(response).end(call + argument('{"a":2,') + argument('"b":2}') + event({}, "tool_calls") + END);
+};
+
+/** Works as an agent: one step for each request. */
+const worksAsAgent: Behaviour = (response, asked) => {
+  const results = asked.messages.filter(({ role }) => role === "tool").length;
+  const { call, text } = agentStep(asked.model === "agent-endless", results, JSON.stringify(asked.messages));
+  const { prompt, completion } = AGENT_USAGE;
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  const called = call && {
+    ...CALL,
+    id: `call_${results}`,
+    function: { name: call.name, arguments: JSON.stringify(call.input) },
+  };
+  const said = called ? event({ tool_calls: [called] }) : event({ content: text });
+  open(response).end(said + event({}, called ? "tool_calls" : "stop", { usage }) + "data: [DONE]\n\n");
 };
 
 let stopped = false;
@@ -154,6 +170,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "shared-dies": (response) => void open(response).write(event({ content: "Fo" }), () => response.destroy()),
   floods,
   "runs-on": runsOn,
+  agent: worksAsAgent,
+  "agent-endless": worksAsAgent,
   limits: (response, asked) =>
     limited++ % 2 === 0
       ? json(response, 429, {}, { "Retry-After": new Date(Date.now() + 1_000).toUTCString() })
