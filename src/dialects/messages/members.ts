@@ -6,7 +6,7 @@ const FETCHES = "its server would be called at a price that no quote covers; lea
 
 /** Of a request (Anthropic API, "Create a Message"). */
 export const BODY: MemberTable = {
-  model: CONVERTED,
+  model: rule("converted"),
   messages: CONVERTED,
   system: CONVERTED,
   max_tokens: CONVERTED,
