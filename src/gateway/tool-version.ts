@@ -3,7 +3,6 @@ import type { Metrics } from "../app/operations/metrics.ts";
 import type { ServeConfig } from "../config/config.ts";
 import type { ChatModels, EmbeddingModels } from "../domain/tools/chat.ts";
 import type { Log } from "../domain/core/log.ts";
-import { requirePackages } from "../optional-packages.ts";
 import { systemClock } from "../system.ts";
 import type { ResolvedDocument } from "../config/document.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
@@ -60,14 +59,13 @@ class SharedModels {
   }
 }
 
-/** The inference client is the slowest import of a start, so it loads only when configured. */
+/** Loads its modules only when configured. */
 async function openModels(
   upstreams: ServeConfig["upstreams"],
   log: Log,
   metrics: Metrics,
   listsWithinMs: number | undefined,
 ): Promise<OpenModels> {
-  requirePackages("inference_chat", ["openai"]);
   const { UpstreamModels } = await import("../inference/upstream-models.ts");
   const limit = listsWithinMs === undefined ? {} : { listsWithinMs };
   return UpstreamModels.open(upstreams, { clock: systemClock, metrics, log, ...limit });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ChatOptions, EmbeddingRequest, Embeddings } from "../domain/tools/chat.ts";
+import type { ServerAnswer } from "../outbound/server-answer.ts";
 import { readJson } from "./read-response.ts";
 import { readUsage } from "./usage.ts";
 import { unusable } from "./upstream-failure.ts";
@@ -22,7 +23,7 @@ const body = z.object({
 
 /** Reads vectors. @throws ModelServerError unless there is one for each input, all of one length */
 export async function readEmbeddings(
-  response: Response,
+  response: ServerAnswer,
   { input, dimensions }: EmbeddingRequest,
 ): Promise<Embeddings> {
   const parsed = body.safeParse(await readJson(response, MAX_BODY_BYTES));

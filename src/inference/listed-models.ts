@@ -1,7 +1,7 @@
-import { APIError } from "openai";
 import { z } from "zod";
 import type { TokenRate } from "../domain/tools/chat.ts";
 import { modelName, type KINDS } from "./config.ts";
+import { StatusError } from "./refusal.ts";
 import { unusable } from "./upstream-failure.ts";
 
 export interface ListedModel {
@@ -22,11 +22,8 @@ export interface ListedCost {
   readonly cachedInputRate?: TokenRate;
 }
 
-/** HTTP requests that return JSON. Paths are relative to the folder of `models`. */
-export interface ListRequests {
-  get(path: string): PromiseLike<unknown>;
-  post(path: string, body: object): PromiseLike<unknown>;
-}
+/** Returns the JSON of an answer. @param path from the folder of `models`. @param body undefined: GET */
+export type ListRequest = (path: string, body?: object) => Promise<unknown>;
 
 const MAX_MODELS = 2_000;
 /** Each takes one request. */
@@ -63,8 +60,8 @@ const showBody = z.object({
 });
 
 /** Lists models under `/models`; skips malformed ones. @throws ModelServerError if it is no list */
-export async function listModels(kind: (typeof KINDS)[number], ask: ListRequests): Promise<ListedModel[]> {
-  const list = listBody.safeParse(await ask.get("models"));
+export async function listModels(kind: (typeof KINDS)[number], ask: ListRequest): Promise<ListedModel[]> {
+  const list = listBody.safeParse(await ask("models"));
   if (!list.success) throw unusable("the model server's answer could not be read", list.error);
   const entries = list.data.data.slice(0, MAX_MODELS).flatMap((one) => entry.safeParse(one).data ?? []);
   if (kind === "openrouter") return entries.filter(writesText).map(ofOpenRouter);
@@ -119,12 +116,10 @@ function ratePerToken(usd: string | null | undefined): TokenRate | undefined {
 }
 
 /** Ollama's limits (`/api/show`): loaded is `num_ctx`; the model's own limit is only an upper bound. */
-async function withContextLengths(models: readonly ListedModel[], ask: ListRequests): Promise<ListedModel[]> {
+async function withContextLengths(models: readonly ListedModel[], ask: ListRequest): Promise<ListedModel[]> {
   const known: ListedModel[] = [];
   for (const model of models) {
-    const { data } = showBody.safeParse(
-      await responseUnlessRefused(ask.post("../api/show", { model: model.id })),
-    );
+    const { data } = showBody.safeParse(await responseUnlessRefused(ask("../api/show", { model: model.id })));
     if (data?.capabilities && !data.capabilities.includes("completion")) continue;
     const loaded = /^num_ctx\s+(\d{1,9})$/m.exec(data?.parameters ?? "")?.[1];
     const own = Object.entries(data?.model_info ?? {}).find(([name]) =>
@@ -141,11 +136,11 @@ async function withContextLengths(models: readonly ListedModel[], ask: ListReque
 }
 
 /** Returns undefined if the server refuses; the other models are still listed. */
-async function responseUnlessRefused(answer: PromiseLike<unknown>): Promise<unknown> {
+async function responseUnlessRefused(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof APIError && error.status !== undefined) return undefined;
+    if (error instanceof StatusError) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { text } from "node:stream/consumers";
 import type { ServerReader } from "../dialects/dialect.ts";
 import { isJsonObject } from "../domain/core/json.ts";
+import type { ServerAnswer } from "../outbound/server-answer.ts";
 import type { Completion } from "./completion.ts";
 import { ModelServerError, unusable } from "./upstream-failure.ts";
 
@@ -30,13 +31,12 @@ export interface Receiver {
 
 /** Reads an answer, streamed or whole. @returns the reason of a cut one. @throws ModelServerError */
 export async function readResponse(
-  response: Response,
+  { body, headers }: ServerAnswer,
   receiver: Receiver,
   progress: StreamListener,
 ): Promise<string | null> {
   const { completion, reader } = receiver;
-  const body = response.body ?? ReadableStream.from<Uint8Array>([]);
-  const streamed = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  const streamed = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
   const whole = streamed ? "" : await text(bounded(body));
   if (!streamed && !EVENTS.test(whole)) {
     const answer = parse(whole);
@@ -60,26 +60,22 @@ export async function readResponse(
 
 /** @returns whether the stream is done or full */
 async function readStream(
-  body: ReadableStream<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   receiver: Receiver,
   progress: StreamListener,
 ): Promise<boolean> {
   const events = new EventDecoder();
-  // Iterating would wait for a server that is done but keeps the connection open.
-  const reader = body.getReader();
+  // A loop over the body would close it, or wait for a server that is done but keeps the connection open.
+  const chunks = body[Symbol.asyncIterator]();
   progress.streamStarted();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return takeAll(events.end(), receiver);
-      progress.chunkReceived();
-      const over = takeAll(events.decode(value), receiver);
-      const taken = progress.chunkTaken();
-      if (taken) await taken;
-      if (over) return true;
-    }
-  } finally {
-    reader.releaseLock();
+  for (;;) {
+    const next = await chunks.next();
+    if (next.done === true) return takeAll(events.end(), receiver);
+    progress.chunkReceived();
+    const over = takeAll(events.decode(next.value), receiver);
+    const taken = progress.chunkTaken();
+    if (taken) await taken;
+    if (over) return true;
   }
 }
 
@@ -118,12 +114,12 @@ function parse(json: string): unknown {
 }
 
 /** @throws ModelServerError if it is too long or not JSON */
-export async function readJson(response: Response, maxBytes: number): Promise<unknown> {
-  return parse(await text(bounded(response.body ?? [], maxBytes)));
+export async function readJson({ body }: ServerAnswer, maxBytes?: number): Promise<unknown> {
+  return parse(await text(bounded(body, maxBytes)));
 }
 
 async function* bounded(
-  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   maxBytes = MAX_BODY_BYTES,
 ): AsyncGenerator<Uint8Array> {
   let size = 0;

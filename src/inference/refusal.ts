@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
 import type { Refusal } from "../domain/core/errors.ts";
 import { readErrorText, shortened, wordsIn } from "../outbound/error-words.ts";
+import type { ServerAnswer } from "../outbound/server-answer.ts";
 
 /** Statuses of a model server that the caller's request caused. */
 const OF_CALLER = new Set([400, 413, 414, 422, 431, 451]);
@@ -11,6 +12,9 @@ const TOO_LONG = "context_length_exceeded";
 /** How servers without that code say it. */
 const SAYS_TOO_LONG =
   /context[ _-]?(?:length|size|window)|maximum (?:context|model|input) length|exceed_context|prompt is too long|too many (?:input )?tokens/i;
+
+/** Characters of it in the log. */
+const MAX_SAID = 1_000;
 
 /** What a server says of the request that it refused. */
 export interface SaidRefusal {
@@ -56,13 +60,22 @@ export function withoutPlaces(words: string, texts: readonly string[]): string {
   return shortened(words.replaceAll(ADDRESSES, "…"));
 }
 
-/** Returns an error's response in the OpenAI API's form, in which its client finds what it says. */
-export async function withErrorObject(response: Response): Promise<Response> {
-  const { status, headers } = response;
-  if (!OF_CALLER.has(status)) return response;
-  const text = await readErrorText(response);
-  const own = new Headers([...headers].filter(([name]) => !/^(?:content-|transfer-)/.test(name)));
-  return Response.json({ error: errorIn(text) }, { status, headers: own });
+/** An answer that is not 2xx. */
+export class StatusError extends Error {
+  override name = "StatusError";
+  readonly status: number;
+  readonly headers: Headers;
+  /** What the body says. */
+  readonly error: JsonObject;
+
+  constructor({ status, headers }: Pick<ServerAnswer, "status" | "headers">, error: JsonObject) {
+    super(`HTTP ${status} ${JSON.stringify(error).slice(0, MAX_SAID)}`);
+    [this.status, this.headers, this.error] = [status, headers, error];
+  }
+}
+
+export async function statusError(answer: ServerAnswer): Promise<StatusError> {
+  return new StatusError(answer, errorIn(await readErrorText(answer)));
 }
 
 function errorIn(text: string): JsonObject {

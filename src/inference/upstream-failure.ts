@@ -1,8 +1,7 @@
-import { APIError } from "openai";
 import { ToolgateError, type ErrorCode } from "../domain/core/errors.ts";
 import { neverConnected } from "../outbound/guarded-fetch.ts";
 import { retryAfterOf } from "../outbound/retry-after.ts";
-import { refusalOf, type SaidRefusal } from "./refusal.ts";
+import { refusalOf, StatusError, type SaidRefusal } from "./refusal.ts";
 
 /** Retry-After when the server sends none, and the highest value passed on to callers. */
 const DEFAULT_RETRY_SECONDS = 5;
@@ -83,11 +82,7 @@ export function upstreamFailure(
       elsewhere: true,
       cause,
     });
-  if (cause instanceof APIError) {
-    const answer: Answered = cause;
-    const { status, headers, error } = answer;
-    if (typeof status === "number") return refusal({ status, headers, error }, cause, shown);
-  }
+  if (cause instanceof StatusError) return refusal(cause, shown);
   return unusable("the connection to the model server broke", cause);
 }
 
@@ -96,12 +91,6 @@ interface UnusableOptions {
   readonly worked?: boolean;
   /** Undefined: the request is not at fault. */
   readonly said?: SaidRefusal | undefined;
-}
-
-interface Answered {
-  readonly status?: unknown;
-  readonly headers?: unknown;
-  readonly error?: unknown;
 }
 
 /** An unusable response; no other server is tried. @param more.worked false if nothing was computed */
@@ -133,15 +122,12 @@ export function busy(retryAfterSeconds: number, cause: unknown, status = 503): M
   });
 }
 
-function refusal(
-  { status, headers, error }: { readonly status: number; readonly headers: unknown; readonly error: unknown },
-  cause: Error,
-  shown: (words: string) => string,
-): ModelServerError {
+function refusal(cause: StatusError, shown: (words: string) => string): ModelServerError {
+  const { status, headers, error } = cause;
   // 529: Anthropic's "overloaded".
   if (status === 429 || status === 503 || status === 529) {
-    const seconds = headers instanceof Headers ? retryAfterOf(headers, MAX_RETRY_SECONDS) : undefined;
-    return busy(seconds ?? DEFAULT_RETRY_SECONDS, cause, status === 429 ? status : undefined);
+    const seconds = retryAfterOf(headers, MAX_RETRY_SECONDS) ?? DEFAULT_RETRY_SECONDS;
+    return busy(seconds, cause, status === 429 ? status : undefined);
   }
   if (status === 401 || status === 402 || status === 403)
     return new ModelServerError("TOOL_FAILED", "the model server refused the operator's credentials", {

@@ -1,5 +1,4 @@
 import type { LookupFunction } from "node:net";
-import OpenAI from "openai";
 import type {
   ChatCompletion,
   ChatOptions,
@@ -12,15 +11,15 @@ import { isJsonObject, type JsonObject } from "../domain/core/json.ts";
 import type { ServerDialect } from "../dialects/dialect.ts";
 import { serverDialect } from "../dialects/index.ts";
 import { openGuardedFetch, type OpenFetch } from "../outbound/guarded-fetch.ts";
-import { ResponseTooLongError } from "../outbound/server-answer.ts";
+import { ResponseTooLongError, type ServerAnswer } from "../outbound/server-answer.ts";
 import { Completion } from "./completion.ts";
 import { listModels, type ListedModel } from "./listed-models.ts";
 import { DeltaRelay } from "./delta-relay.ts";
 import { readEmbeddings, type EmbeddingOptions } from "./embedding-answer.ts";
 import { RequestTimer } from "./request-timer.ts";
-import { CONNECTION_LOST, readResponse, type Receiver } from "./read-response.ts";
+import { CONNECTION_LOST, readJson, readResponse, type Receiver } from "./read-response.ts";
 import { withImages } from "./attached-images.ts";
-import { withErrorObject, withoutPlaces } from "./refusal.ts";
+import { statusError, withoutPlaces } from "./refusal.ts";
 import { SecretError, Secrets } from "./secrets.ts";
 import { cancelled, upstreamFailure, type ModelServerError, type RequestState } from "./upstream-failure.ts";
 import type { UpstreamSettings } from "./upstream-settings.ts";
@@ -32,25 +31,6 @@ const LIST_MS = 15_000;
 
 const DRAIN_MS = 1_000;
 
-/** Longest timer: the client's own limit covers neither bodies nor pauses, so RequestTimer is used. */
-const NO_LIMIT_MS = 2_147_483_647;
-
-const REQUEST_HEADERS = [
-  "accept",
-  "anthropic-beta",
-  "content-type",
-  "idempotency-key",
-  "traceparent",
-  "tracestate",
-  "user-agent",
-];
-
-/** Drops headers that describe this machine or that the client takes from OPENAI_CUSTOM_HEADERS. */
-function ownHeaders(all: RequestInit["headers"], credentials: Readonly<Record<string, string>>): Headers {
-  const own = new Set([...REQUEST_HEADERS, ...Object.keys(credentials)]);
-  return new Headers([...new Headers(all)].filter(([name]) => own.has(name)));
-}
-
 function lowerCased(headers: UpstreamSettings["headers"]): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -58,10 +38,10 @@ function lowerCased(headers: UpstreamSettings["headers"]): Record<string, string
 /** One server of a model API. Never sends a request twice: a lost response may have been computed. */
 export class Upstream {
   readonly #settings: UpstreamSettings;
-  readonly #client: OpenAI;
   readonly #dialect: ServerDialect;
   readonly #connections: OpenFetch;
   readonly #secrets: Secrets;
+  readonly #headers: Readonly<Record<string, string>>;
 
   /** @param lookup DNS lookup; defaults to the system's resolver */
   constructor(settings: UpstreamSettings, lookup?: LookupFunction) {
@@ -73,26 +53,14 @@ export class Upstream {
       maxBytes: MAX_ANSWER_BYTES,
       ...(lookup && { lookup }),
     });
-    // The client requires a key; servers without authentication ignore it.
-    const apiKey = settings.apiKey ?? "none";
-    // Configured headers replace those of the API.
-    const credentials = { ...this.#dialect.headers(apiKey), ...lowerCased(settings.headers) };
-    this.#client = new OpenAI({
-      baseURL: settings.baseUrl,
-      apiKey,
-      // Explicit nulls: the client would otherwise read these from the environment and send the admin key.
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      timeout: NO_LIMIT_MS,
-      maxRetries: 0,
-      logLevel: "off",
-      fetch: async (input, init) => {
-        const headers = ownHeaders(init?.headers, credentials);
-        return withErrorObject(await this.#connections.fetch(input, { ...init, headers }));
-      },
-      defaultHeaders: new Headers(credentials),
-    });
+    // Configured headers replace those of the API. Servers without authentication ignore the key.
+    this.#headers = {
+      accept: "application/json",
+      "content-type": "application/json",
+      "user-agent": "toolgate",
+      ...this.#dialect.headers(settings.apiKey ?? "none"),
+      ...lowerCased(settings.headers),
+    };
   }
 
   /** Lists the server's models. @throws ModelServerError */
@@ -103,12 +71,10 @@ export class Upstream {
       firstPieceTimeoutMs: timeoutMs,
       stallTimeoutMs: timeoutMs,
     });
-    const options = { signal: timer.signal };
     try {
-      const listed = await listModels(this.#settings.kind, {
-        get: (path) => this.#client.get(this.#urlOf(path), options),
-        post: (path, body) => this.#client.post(this.#urlOf(path), { ...options, body }),
-      });
+      const listed = await listModels(this.#settings.kind, async (path, body) =>
+        readJson(await this.#send(path, body, { signal: timer.signal })),
+      );
       return listed.filter(({ id }) => !this.#secrets.areIn(id));
     } catch (error) {
       throw upstreamFailure(error, timer.state);
@@ -145,8 +111,8 @@ export class Upstream {
     try {
       const body = this.#bodyOf(request, passed);
       const sent = options.attached ? await withImages(body, options.attached) : body;
-      const sender = { ...options, headers: passed?.headers };
-      const response = await this.#post(this.#dialect.path, sent, sender, timer.signal);
+      const sender = { ...options, headers: passed?.headers, signal: timer.signal };
+      const response = await this.#send(this.#dialect.path, sent, sender);
       cutBy = await readResponse(response, { completion: received, reader }, progress);
       // A count is delivered however the answer ended.
       if (cutBy === CONNECTION_LOST) cutBy = endOf(undefined, timer.state, options) ?? cutBy;
@@ -183,7 +149,7 @@ export class Upstream {
     // Four times shorter than numbers; servers that do not know it send numbers.
     const body = { model, input, dimensions, encoding_format: "base64" };
     try {
-      const response = await this.#post("/embeddings", body, options, timer.signal);
+      const response = await this.#send("embeddings", body, { ...options, signal: timer.signal });
       return await readEmbeddings(response, request);
     } catch (error) {
       timer.abort();
@@ -203,12 +169,17 @@ export class Upstream {
     return this.#connections.close();
   }
 
-  #post(path: string, body: object, sender: Sender, signal: AbortSignal): Promise<Response> {
-    return this.#client.post(path, { body, headers: headersOf(sender), signal }).asResponse();
-  }
-
-  #urlOf(path: string): string {
-    return new URL(path, `${this.#settings.baseUrl}/`).href;
+  /** @param body undefined: GET. @throws StatusError unless the server answers 2xx */
+  async #send(path: string, body: object | undefined, sender: Sender): Promise<ServerAnswer> {
+    const { signal, ...about } = sender;
+    const answer = await this.#connections.request(new URL(path, `${this.#settings.baseUrl}/`), {
+      method: body ? "POST" : "GET",
+      headers: { ...this.#headers, ...headersOf(about) },
+      body: body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body),
+      signal,
+    });
+    if (answer.status < 200 || answer.status > 299) throw await statusError(answer);
+    return answer;
   }
 
   #bodyOf(request: ChatRequest, passed: PassedRequest | undefined): JsonObject {
@@ -234,16 +205,16 @@ export class Upstream {
   }
 }
 
-type Sender = Pick<ChatOptions, "idempotencyKey" | "span"> & {
-  readonly headers?: PassedRequest["headers"] | undefined;
-};
+type Sender = Pick<ChatOptions, "signal"> &
+  Partial<Pick<ChatOptions, "idempotencyKey" | "span">> & {
+    readonly headers?: PassedRequest["headers"] | undefined;
+  };
 
-function headersOf({ idempotencyKey, span, headers }: Sender): Record<string, string> {
+function headersOf({ idempotencyKey, span, headers }: Omit<Sender, "signal">): Record<string, string> {
   return {
-    "Content-Type": "application/json",
     ...headers,
     ...span?.headers,
-    ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
 }
 
@@ -274,13 +245,13 @@ function causedByLength(error: unknown): boolean {
 }
 
 /** Reads the rest of a response so that its connection can be reused, up to a time limit. */
-async function drain(response: Response, timer: RequestTimer, isTooLong: boolean): Promise<void> {
+async function drain({ body }: ServerAnswer, timer: RequestTimer, isTooLong: boolean): Promise<void> {
   // Its server would write on at the operator's cost.
   if (isTooLong) return timer.abort();
   timer.stop();
   const end = setTimeout(() => timer.abort(), DRAIN_MS);
   try {
-    await response.body?.pipeTo(new WritableStream());
+    for await (const _ of body);
   } catch {
     // The connection is closed, so there is nothing left to do.
     timer.abort();

@@ -3,7 +3,7 @@ import type { ServerDialect } from "../dialect.ts";
 
 /** Chat completions, in whose form all other APIs are converted. */
 export const CHAT_SERVER: ServerDialect = {
-  path: "/chat/completions",
+  path: "chat/completions",
   headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   fromChat: (chat) => chat,
   reader: () => ({

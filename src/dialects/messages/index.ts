@@ -12,7 +12,7 @@ export const MESSAGES: Dialect = {
   read: readRequest,
   lastEvents,
   server: {
-    path: "/messages",
+    path: "messages",
     // Its own servers take no bearer tokens of this kind.
     headers: (apiKey) => ({ "x-api-key": apiKey, "anthropic-version": "2023-06-01" }),
     chatMembers: CHAT_BODY,
