@@ -18,6 +18,8 @@ const TERMS = {
   context_length: 1_000,
   max_output_tokens: 500,
 };
+/** Whose answers may be of the longest. */
+const WIDE = { output_usd_per_million: "0.01", context_length: 1_000_000, max_output_tokens: 500_000 };
 const DETAILED = { cached_input_usd_per_million: 0.05, reasoning_usd_per_million: 3 };
 /** Models of the upstream `first`, named after their behaviour. */
 const FIRST = [
@@ -33,7 +35,7 @@ const FIRST = [
 /** 11 tokens of the prompt at 0.2 and 2 of the answer at 0.6, as counted: 3.4, rounded up. */
 const COUNTED = 4n;
 /** Not counted: 5 tokens * 0.2 for the prompt, 2 if it was cut, and 0.6 for each token of the text. */
-const [NO_TEXT, CUT, LONGEST] = [1n, 1n, 61n];
+const [NO_TEXT, CUT, ALL_ASKED, LONGEST] = [1n, 1n, 61n, 329n];
 /** (64 + 8 + 4) * 0.2 + 100 * 0.6 = 75.2 micro-USD, rounded up. */
 const PRICE = 76n;
 /**
@@ -58,7 +60,8 @@ const ENDINGS: readonly (readonly [
   ["done-only"],
   ["stall", "Fo", "timeout", CUT],
   ["error-in-stream"],
-  ["too-long", "x".repeat(2 * 1024 * 1024), "length", LONGEST],
+  // Its first chunk has more than was asked for.
+  ["too-long", "x".repeat(256 * 1024), "length", ALL_ASKED],
   ["ends-early"],
   ["good", "Four.", "stop", COUNTED],
 ];
@@ -83,7 +86,11 @@ const world = useWorld(async () => {
     name: "first",
     api_key_env: "TOOL_FIRST_KEY",
     models: [
-      ...FIRST.map((id) => ({ id, ...TERMS, ...(id === "usage-detailed" && DETAILED) })),
+      ...FIRST.map((id) => ({
+        ...{ id, ...TERMS },
+        ...(id === "usage-detailed" && DETAILED),
+        ...(id === "longest" && WIDE),
+      })),
       { id: "pair", upstream_model: "overloaded", ...TERMS },
     ],
   };
@@ -118,7 +125,10 @@ async function settings(name: string, inference: object): Promise<Record<string,
   return { TOOLGATE_CONFIG: file, INFERENCE_BASE_URL: server.baseUrl, TOOL_FIRST_KEY: KEY };
 }
 
-const params = (model: string) => ({ model, max_tokens: 100, messages: [{ role: "user", content: "2+2?" }] });
+const params = (model: string, max_tokens = 100) => ({
+  ...{ model, max_tokens },
+  messages: [{ role: "user", content: "2+2?" }],
+});
 
 function chat(model: string, who = agent): Promise<Answer> {
   return world.call(who, "inference_chat", params(model));
@@ -253,7 +263,7 @@ describe("inference_chat through the gateway", () => {
   it("returns the longest answer over gRPC within its message limit", async () => {
     const client = grpcClient(world.gateway.grpcAddress);
     const metadata = { authorization: `Bearer ${agent.apiKey}` };
-    const call = { tool: "inference_chat", params: params("longest") };
+    const call = { tool: "inference_chat", params: params("longest", WIDE.max_output_tokens) };
     const { message } = await callGrpc(client, ToolService.method.callTool, call, { metadata });
     client.close();
     expect(message.result?.["content"]).toBe("ü".repeat(1024 * 1024));

@@ -108,7 +108,10 @@ describe("inference_chat", () => {
     expect(chatModels.asked).toEqual([
       [
         { model: "small", messages: conversation, maxTokens: 7, temperature: 0.3 },
-        { signal, accountId: "acct_1", idempotencyKey: "claim_1", onChunk: undefined },
+        {
+          ...{ signal, accountId: "acct_1", idempotencyKey: "claim_1", onChunk: undefined },
+          isUsedUp: expect.any(Function),
+        },
       ],
     ]);
   });
