@@ -38,7 +38,7 @@ export interface Reading {
 /** Returns what becomes of a member, and notes what is left out. @throws ToolgateError INVALID_REQUEST */
 export function fateOf(table: MemberTable, name: string, path: string, reading: Reading): Fate {
   const known = Object.hasOwn(table, name) ? table[name] : undefined;
-  const { same, other, why = "servers of this model have no such thing", code } = known ?? UNKNOWN;
+  const { same, other, why = "servers of this model lack it", code } = known ?? UNKNOWN;
   const fate = !known && reading.isOpen ? "passed" : reading.isSame ? same : other;
   if (fate === "refused") throw refused(path, why, code);
   if (fate === "left out") reading.notes.add(`${path}: left out; ${why}`);

@@ -25,6 +25,15 @@ describe("snippets of a tool", () => {
     );
   });
 
+  it("puts the model behind Claude Code in three lines", () => {
+    const lines = snippet("claude-code", { tool: "inference_chat", params: { model: "it's" } }).split("\n");
+    expect(lines).toEqual([
+      `export ANTHROPIC_BASE_URL=${BASE}/anthropic`,
+      'export ANTHROPIC_API_KEY="$TOOLGATE_API_KEY"',
+      "claude --model 'it'\\''s'",
+    ]);
+  });
+
   it("reads the key from the environment in every snippet", () => {
     for (const { id, text } of snippetsOf(BASE, { tool: "inference_chat", params }))
       expect(text, id).toContain("TOOLGATE_API_KEY");

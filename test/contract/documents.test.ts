@@ -53,7 +53,7 @@ afterAll(() => link.close());
 
 /** Without the routes that refer to others or follow another protocol. */
 function generatedPart({ paths, ...document }: { paths: Record<string, unknown> }): object {
-  const added = /^\/(?:openai|x402\/[a-z])/;
+  const added = /^\/(?:openai|anthropic|x402\/[a-z])/;
   const generated = Object.entries(paths).filter(([path]) => !added.test(path));
   return { ...document, paths: Object.fromEntries(generated) };
 }
@@ -112,11 +112,14 @@ describe("the OpenAPI document", () => {
     expect(info).toEqual({ ...committed.info, version: "0.1.0" });
     const { servers: _servers, info: _info, paths: own, tags: groups, ...generated } = committed;
     expect(rest).toEqual(generated);
-    expect(tags).toEqual([...groups, expect.objectContaining({ name: "OpenAI" })]);
+    const apis = ["OpenAI", "Anthropic"].map((name) => expect.objectContaining({ name }));
+    expect(tags).toEqual([...groups, ...apis]);
     const {
       "/x402/vram_estimate": sold,
       "/openai/v1/models": _models,
       "/openai/v1/chat/completions": _chats,
+      "/anthropic/v1/models": _anthropic,
+      "/anthropic/v1/messages": _messages,
       ...others
     } = paths;
     expect(others).toEqual(own);

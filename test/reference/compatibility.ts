@@ -45,6 +45,16 @@ const CLIENTS: readonly Judge[] = [
     file: "test/transport/openai/client-libraries.ts",
   },
   {
+    packages: ["@anthropic-ai/sdk"],
+    does: "messages, tools, whole and streamed",
+    file: "test/transport/anthropic/messages.test.ts",
+  },
+  {
+    packages: ["@ai-sdk/anthropic", "@langchain/anthropic"],
+    does: "messages, tool calls",
+    file: "test/transport/anthropic/client-libraries.test.ts",
+  },
+  {
     packages: ["@x402/fetch", "@x402/svm"],
     does: "x402: pays over HTTP and MCP, also in a browser from another origin",
     file: "test/browser/official-clients.ts",

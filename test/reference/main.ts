@@ -5,6 +5,7 @@ import path from "node:path";
 import process from "node:process";
 import { ROOT } from "../tooling/command.ts";
 import { compatibilityPage } from "./compatibility.ts";
+import { dialectsPage } from "./dialects.ts";
 import { errorsPage } from "./errors.ts";
 import { metricsPage } from "./metrics.ts";
 import { settingsPage } from "./settings.ts";
@@ -14,6 +15,7 @@ import { toolsPage } from "./tools.ts";
 const PAGES: Readonly<Record<string, (page: string) => string>> = {
   "docs/reference/compatibility.md": compatibilityPage,
   "docs/reference/configuration.md": settingsPage,
+  "docs/reference/dialects.md": dialectsPage,
   "docs/reference/errors.md": errorsPage,
   "docs/reference/metrics.md": metricsPage,
   "docs/reference/tools.md": toolsPage,

@@ -10,7 +10,7 @@ import {
 } from "../../domain/core/json.ts";
 import { type MemberTable, rule } from "../members.ts";
 
-const NOT_THERE = "servers of this model have no such thing";
+const NOT_THERE = "servers of this model lack it";
 const left = rule("left out", "left out", NOT_THERE);
 const refused = rule("refused", "refused", `${NOT_THERE}, leave it out`);
 const converted = rule("converted");

@@ -8,7 +8,7 @@ import { MessagesReader } from "./server-reader.ts";
 /** Anthropic's Messages API. */
 export const MESSAGES: Dialect = {
   api: "messages",
-  members: { "members of a request": BODY, "blocks, by `type`": BLOCKS, "tools, by `type`": TOOLS },
+  members: { "Members of a request": BODY, "Blocks, by `type`": BLOCKS, "Tools, by `type`": TOOLS },
   read: readRequest,
   lastEvents,
   server: {

@@ -1,8 +1,8 @@
 import { type MemberTable, rule } from "../members.ts";
 
 const [CONVERTED, PRICE] = [rule("passed", "converted"), "it changes the price"];
-const LATER = "servers of this model have no such thing";
-const FETCHES = "its server would be called at a price that no quote covers; leave it out";
+const LATER = "servers of this model lack it";
+const FETCHES = "no quote covers what it costs; leave it out";
 
 /** Of a request (Anthropic API, "Create a Message"). */
 export const BODY: MemberTable = {
@@ -18,7 +18,7 @@ export const BODY: MemberTable = {
   tool_choice: CONVERTED,
   output_config: CONVERTED,
   output_format: CONVERTED,
-  thinking: rule("passed", "left out", "servers of this model decide themselves how they think"),
+  thinking: rule("passed", "left out", "servers of this model decide it"),
   context_management: rule("passed", "left out", LATER),
   compaction: rule("passed", "left out", LATER),
   cache_control: rule("passed", "ignored"),
@@ -74,7 +74,7 @@ export const BLOCKS: MemberTable = {
   container_upload: rule("refused", "refused", "has no price, leave it out"),
 };
 
-const RUN_BY_SERVER = rule("left out", "left out", "its server would run it at a price that no quote covers");
+const RUN_BY_SERVER = rule("left out", "left out", "no quote covers what it costs");
 const RUN_BY_CLIENT = rule("passed", "left out", "only models of Anthropic know what it takes");
 
 /** Of `tools`, by `type` without its date. */

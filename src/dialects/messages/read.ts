@@ -62,7 +62,7 @@ function outputOf(body: JsonObject, { notes }: Reading): JsonObject {
   if (!isJsonObject(config)) throw invalidField("params.output_config", "must be an object");
   const { effort = null, format = body["output_format"] ?? null, ...others } = config;
   for (const name of Object.keys(others))
-    notes.add(`output_config.${name}: left out; servers of this model have no such thing`);
+    notes.add(`output_config.${name}: left out; servers of this model lack it`);
   return { ...effortOf(effort), ...formatOf(format) };
 }
 

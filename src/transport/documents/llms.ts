@@ -84,6 +84,7 @@ function openAi({ baseUrl, catalogue }: LlmsTextOptions): string[] {
     `Clients of the OpenAI API take \`${baseUrl()}/openai/v1\` as base URL and the same key: ` +
       "`GET /openai/v1/models` and `POST /openai/v1/chat/completions`, whole or with `stream`. " +
       "`usage.cost_usdc_microusd` is the charge.",
+    `Those of Anthropic's API take \`${baseUrl()}/anthropic\`, with \`POST /v1/messages\`.`,
     "",
   ];
 }

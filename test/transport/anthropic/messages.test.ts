@@ -128,11 +128,11 @@ describe("what agents send whatever their settings", () => {
     expect([status, answer.notes]).toEqual([
       200,
       [
-        "thinking: left out; servers of this model decide themselves how they think",
-        "context_management: left out; servers of this model have no such thing",
+        "thinking: left out; servers of this model decide it",
+        "context_management: left out; servers of this model lack it",
         "later_member: left out; the gateway does not know it",
         "max_tokens: lowered to 500, the most of the model",
-        "tools.web_search: left out; its server would run it at a price that no quote covers",
+        "tools.web_search: left out; no quote covers what it costs",
       ],
     ]);
     expect(sent()).toMatchObject({

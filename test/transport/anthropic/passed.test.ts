@@ -70,7 +70,7 @@ describe("a request for a server of the same API", () => {
     expect(headers?.authorization).toBeUndefined();
     expect(answer.body.notes).toEqual([
       "speed: left out; it changes the price",
-      "tools.web_search: left out; its server would run it at a price that no quote covers",
+      "tools.web_search: left out; no quote covers what it costs",
     ]);
   });
 
@@ -242,7 +242,7 @@ describe("chat completions in front of a server of Messages", () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("length");
     await expect.poll(isStopped).toBe(true);
     const { json } = await chat.post({ model: "claude-says", messages, seed: 1 });
-    expect(json.notes).toEqual(["seed: left out; servers of this model have no such thing"]);
+    expect(json.notes).toEqual(["seed: left out; servers of this model lack it"]);
     const refused = await chat.post({ model: "claude-says", messages, logit_bias: { 5: 1 } });
     expect([refused.status, refused.json.error.param]).toEqual([400, "logit_bias"]);
   });

@@ -43,6 +43,6 @@ export function literal(params: JsonObject): string {
 }
 
 /** Quotes a word for a POSIX shell. */
-function shellQuote(text: string): string {
+export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

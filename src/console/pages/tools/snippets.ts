@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { curlSnippet, literal, typescriptSnippet } from "../playground/snippets.ts";
+import { curlSnippet, literal, shellQuote, typescriptSnippet } from "../playground/snippets.ts";
 import type { ToolCall } from "../playground/tool-call.ts";
 
 /** Snippets read the key from the environment: they are often shared, and a key must not be. */
@@ -40,6 +40,9 @@ export function snippetsOf(baseUrl: string, call: ToolCall): readonly Snippet[] 
             text: openaiSnippet(baseUrl, openai, call.params),
           },
         ]),
+    ...(call.tool === "inference_chat"
+      ? [{ id: "claude-code", label: "Claude Code", text: claudeCodeSnippet(baseUrl, call.params) }]
+      : []),
     {
       id: "mcp",
       label: "MCP SDK",
@@ -59,6 +62,15 @@ function openaiSnippet(baseUrl: string, method: string, params: JsonObject): str
     `const openai = new OpenAI({ baseURL: ${JSON.stringify(`${baseUrl}/openai/v1`)}, apiKey: ${KEY} });`,
     `const answer = await openai.${method}.create(${literal(params)});`,
     "console.log(answer);",
+  ].join("\n");
+}
+
+/** What a shell takes: the key comes from the environment here, too. */
+function claudeCodeSnippet(baseUrl: string, { model }: JsonObject): string {
+  return [
+    `export ANTHROPIC_BASE_URL=${baseUrl}/anthropic`,
+    'export ANTHROPIC_API_KEY="$TOOLGATE_API_KEY"',
+    `claude --model ${shellQuote(typeof model === "string" ? model : "MODEL")}`,
   ].join("\n");
 }
 
