@@ -120,6 +120,33 @@ describe.each(TARGETS)("for servers of the %s API", (kind, target) => {
   });
 });
 
+describe("what a server of the same API does not get", () => {
+  it("is removed from messages, wherever it is", () => {
+    const later = { type: "later" };
+    const text = { type: "text", text: "x" };
+    const content = [later, { type: "tool_result", tool_use_id: "t", content: [later, text] }];
+    const { passed } = MESSAGES.read({ ...BASE, messages: [{ role: "user", content }] }, SAME);
+    const left = [{ type: "tool_result", tool_use_id: "t", content: [text] }];
+    expect(passed?.body).toMatchObject({ messages: [{ role: "user", content: left }] });
+  });
+
+  it("is also a tool that is added in mid-conversation, and a beta that changes the price", () => {
+    const added = (tool: JsonObject) => ({ type: "tool_addition", tool });
+    const search = added({ type: "web_search_20250305", name: "web_search" });
+    const own = [added({ type: "tool_reference", name: "a" }), added({ name: "b", input_schema: {} })];
+    const messages = [{ role: "user", content: [search, ...own] }];
+    const request = MESSAGES.read({ ...BASE, messages, betas: ["context-1m-2025-08-07", "one"] }, SAME);
+    expect(request.passed).toMatchObject({
+      body: { messages: [{ content: own }] },
+      headers: { "anthropic-beta": "one" },
+    });
+    expect(request.answerOf({}, undefined)["notes"]).toEqual([
+      "tools.web_search: left out; no quote covers what it costs",
+      "betas.context-1m: left out; it changes the price",
+    ]);
+  });
+});
+
 describe("conversions", () => {
   const turns = [
     {

@@ -1,14 +1,19 @@
 import type { Dialect } from "../dialect.ts";
 import { CHAT_BODY, fromChat } from "./from-chat.ts";
 import { lastEvents } from "./last-events.ts";
-import { BLOCKS, BODY, TOOLS } from "./members.ts";
+import { BETAS, BLOCKS, BODY, TOOLS } from "./members.ts";
 import { readRequest } from "./read.ts";
 import { MessagesReader } from "./server-reader.ts";
 
 /** Anthropic's Messages API. */
 export const MESSAGES: Dialect = {
   api: "messages",
-  members: { "Members of a request": BODY, "Blocks, by `type`": BLOCKS, "Tools, by `type`": TOOLS },
+  members: {
+    "Members of a request": BODY,
+    "Blocks, by `type`": BLOCKS,
+    "Tools, by `type`": TOOLS,
+    Betas: BETAS,
+  },
   read: readRequest,
   lastEvents,
   server: {

@@ -77,9 +77,17 @@ export const BLOCKS: MemberTable = {
 const RUN_BY_SERVER = rule("left out", "left out", "no quote covers what it costs");
 const RUN_BY_CLIENT = rule("passed", "left out", "only models of Anthropic know what it takes");
 
+/** Of `anthropic-beta`, by name without its date. Others are passed. */
+export const BETAS: MemberTable = {
+  "context-1m": rule("left out", "ignored", PRICE),
+  "fast-mode": rule("left out", "ignored", PRICE),
+};
+
 /** Of `tools`, by `type` without its date. */
 export const TOOLS: MemberTable = {
   custom: CONVERTED,
+  // Of an added tool: one of the request.
+  tool_reference: rule("passed", "ignored"),
   bash: RUN_BY_CLIENT,
   text_editor: RUN_BY_CLIENT,
   memory: RUN_BY_CLIENT,

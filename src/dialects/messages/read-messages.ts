@@ -1,20 +1,26 @@
 import { invalidField } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from "../../domain/core/json.ts";
-import { fateOf, type Reading } from "../members.ts";
+import { type Fate, fateOf, type Reading } from "../members.ts";
 import { BLOCKS } from "./members.ts";
+import { toolFate } from "./read-tools.ts";
+
+/** The blocks that no server gets are among `gone`. */
+export interface BlockReading extends Reading {
+  readonly gone: Set<JsonValue>;
+}
 
 /** Returns `system` and `messages` as messages of chat completions. @throws ToolgateError INVALID_REQUEST */
 export function chatMessages(
   system: JsonValue | undefined,
   messages: JsonValue | undefined,
-  reading: Reading,
+  reading: BlockReading,
 ): JsonObject[] {
   if (!Array.isArray(messages)) throw invalidField("params.messages", "must be an array");
   const first = system === undefined ? [] : systemMessage(partsOf(system, "system", reading));
   return [...first, ...messages.flatMap((message, at) => chatMessage(message, `messages[${at}]`, reading))];
 }
 
-function chatMessage(message: JsonValue, path: string, reading: Reading): JsonObject[] {
+function chatMessage(message: JsonValue, path: string, reading: BlockReading): JsonObject[] {
   const { role, content = null } = isJsonObject(message) ? message : {};
   const parts = partsOf(content, `${path}.content`, reading);
   if (role === "user") return userMessages(parts);
@@ -31,17 +37,18 @@ type Part =
   | { readonly kind: "call"; readonly call: JsonObject }
   | { readonly kind: "result"; readonly id: string; readonly parts: readonly JsonObject[] };
 
-function partsOf(content: JsonValue, path: string, reading: Reading): Part[] {
+function partsOf(content: JsonValue, path: string, reading: BlockReading): Part[] {
   if (typeof content === "string") return [{ kind: "part", part: { type: "text", text: content } }];
   if (!Array.isArray(content)) throw invalidField(`params.${path}`, "must be a string or an array of blocks");
   return content.flatMap((block, at) => partOf(block, `${path}[${at}]`, reading));
 }
 
-function partOf(block: JsonValue, path: string, reading: Reading): Part[] {
+function partOf(block: JsonValue, path: string, reading: BlockReading): Part[] {
   if (!isJsonObject(block)) throw invalidField(`params.${path}`, "must be an object");
   const { type = null } = block;
   if (typeof type !== "string") throw invalidField(`params.${path}.type`, "is required, a string");
-  const fate = fateOf(BLOCKS, type, `content.${type}`, reading);
+  const fate = blockFate(block, type, reading);
+  if (fate === "left out") reading.gone.add(block);
   if (fate === "ignored" || fate === "left out") return [];
   switch (type) {
     case "text":
@@ -67,6 +74,21 @@ function partOf(block: JsonValue, path: string, reading: Reading): Part[] {
       // The price covers its bytes; only servers of the same API get it as it came.
       return [{ kind: "part", part: { type: "text", text: JSON.stringify(block) } }];
   }
+}
+
+/** A tool that is added in mid-conversation is one of the request. */
+function blockFate({ tool = null }: JsonObject, type: string, reading: Reading): Fate {
+  const fate = fateOf(BLOCKS, type, `content.${type}`, reading);
+  return type === "tool_addition" && fate === "passed" && isJsonObject(tool) ? toolFate(tool, reading) : fate;
+}
+
+/** Returns messages without the blocks that no server gets. */
+export function withoutGone(messages: JsonValue, gone: ReadonlySet<JsonValue>): JsonValue {
+  if (gone.size === 0) return messages;
+  if (Array.isArray(messages))
+    return messages.filter((one) => !gone.has(one)).map((one) => withoutGone(one, gone));
+  if (!isJsonObject(messages) || !Array.isArray(messages["content"])) return messages;
+  return { ...messages, content: withoutGone(messages["content"], gone) };
 }
 
 /** A mark that changes what a server charges, for servers that may get what the gateway does not know. */
@@ -95,7 +117,7 @@ function imagePart(source: JsonValue | undefined, path: string): JsonObject {
 }
 
 /** Text in a document. Others are counted by page, which no bytes show. */
-function documentParts(block: JsonObject, path: string, reading: Reading): Part[] {
+function documentParts(block: JsonObject, path: string, reading: BlockReading): Part[] {
   const { source, title = null, context = null } = block;
   const { type, data, content = null } = isJsonObject(source) ? source : {};
   const heads = [title, context].filter((text) => typeof text === "string");
@@ -114,7 +136,7 @@ function callOf(block: JsonObject, path: string): JsonObject {
   };
 }
 
-function resultOf(block: JsonObject, path: string, reading: Reading): Part {
+function resultOf(block: JsonObject, path: string, reading: BlockReading): Part {
   const { content = null, is_error: isError = false } = block;
   const parts = content === null ? [] : partsOf(content, `${path}.content`, reading);
   const own = parts.flatMap((part) => (part.kind === "part" ? [part.part] : []));

@@ -1,6 +1,6 @@
 import { invalidField } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
-import { fateOf, type Reading } from "../members.ts";
+import { type Fate, fateOf, type Reading } from "../members.ts";
 import { TOOLS } from "./members.ts";
 
 interface Tools {
@@ -20,15 +20,25 @@ export function readTools(tools: JsonValue | undefined, reading: Reading): Tools
   tools.forEach((tool, at) => {
     const path = `params.tools[${at}]`;
     if (!isJsonObject(tool)) throw invalidField(path, "must be an object");
-    const { type = "custom", name = "" } = tool;
+    const { name = "" } = tool;
     if (typeof name !== "string") throw invalidField(`${path}.name`, "must be a string");
-    // Such as web_search_20250305.
-    const kind = typeof type === "string" ? type.replace(/_\d{8}$/, "") : "custom";
-    if (fateOf(TOOLS, kind, `tools.${kind}`, reading) === "left out") return void gone.add(name);
+    const fate = toolFate(tool, reading);
+    if (fate === "left out" || fate === "ignored") return void gone.add(name);
     sent.push(tool);
-    chat.push({ type: "function", function: functionOf(tool, name, kind, path) });
+    chat.push({ type: "function", function: functionOf(tool, name, kindOf(tool), path) });
   });
   return { chat, sent, gone };
+}
+
+/** Returns what becomes of a tool, and notes one that is left out. @throws ToolgateError INVALID_REQUEST */
+export function toolFate(tool: JsonObject, reading: Reading): Fate {
+  const kind = kindOf(tool);
+  return fateOf(TOOLS, kind, `tools.${kind}`, reading);
+}
+
+/** The type without its date, such as that of web_search_20250305. */
+function kindOf({ type }: JsonObject): string {
+  return typeof type === "string" ? type.replace(/_\d{8}$/, "") : "custom";
 }
 
 function functionOf(tool: JsonObject, name: string, kind: string, path: string): JsonObject {

@@ -1,18 +1,18 @@
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
-import { defined, isJsonObject, type JsonObject, textOf } from "../../domain/core/json.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, textOf } from "../../domain/core/json.ts";
 import type { CallerRequest, Target } from "../dialect.ts";
-import { keptMembers, type Reading } from "../members.ts";
+import { fateOf, keptMembers, type Reading } from "../members.ts";
 import { answerFrom } from "./answer.ts";
 import { MessageEvents } from "./events.ts";
-import { BODY } from "./members.ts";
-import { chatMessages } from "./read-messages.ts";
+import { BETAS, BODY } from "./members.ts";
+import { chatMessages, withoutGone } from "./read-messages.ts";
 import { chatChoice, readTools } from "./read-tools.ts";
 
 /** Reads a request (Anthropic API, "Create a Message"). @throws ToolgateError INVALID_REQUEST */
 export function readRequest(sent: JsonObject, target: Target): CallerRequest {
   const notes = new Set<string>();
   const isSame = target.api === "messages";
-  const reading: Reading = { isSame, isOpen: target.passesUnknown === true, notes };
+  const reading = { isSame, isOpen: target.passesUnknown === true, notes, gone: new Set<JsonValue>() };
   const body = keptMembers(sent, BODY, reading);
   const limit = limitOf(body, target.maxOutputTokens, notes);
   const tools = readTools(body["tools"], reading);
@@ -27,11 +27,15 @@ export function readRequest(sent: JsonObject, target: Target): CallerRequest {
     ...outputOf(body, reading),
   };
   const { betas, model: _, ...members } = body;
-  const own = { ...members, max_tokens: limit ?? target.maxOutputTokens };
+  const own = {
+    ...members,
+    messages: withoutGone(body["messages"] ?? [], reading.gone),
+    max_tokens: limit ?? target.maxOutputTokens,
+  };
   const passed = {
     api: "messages" as const,
     body: tools.sent.length > 0 ? { ...own, tools: tools.sent } : without(own, ["tools", "tool_choice"]),
-    headers: betaHeader(betas),
+    headers: betaHeader(betas, reading),
   };
   const stops = Array.isArray(body["stop_sequences"]) ? body["stop_sequences"] : [];
   return {
@@ -57,23 +61,23 @@ function sampling({ temperature, top_p, stop_sequences: stop }: JsonObject): Jso
 }
 
 /** How hard the model tries, and the format of what it says. */
-function outputOf(body: JsonObject, { notes }: Reading): JsonObject {
+function outputOf(body: JsonObject, { notes, isSame }: Reading): JsonObject {
   const config = body["output_config"] ?? {};
   if (!isJsonObject(config)) throw invalidField("params.output_config", "must be an object");
   const { effort = null, format = body["output_format"] ?? null, ...others } = config;
-  for (const name of Object.keys(others))
+  for (const name of isSame ? [] : Object.keys(others))
     notes.add(`output_config.${name}: left out; servers of this model lack it`);
   return { ...effortOf(effort), ...formatOf(format) };
 }
 
-function effortOf(effort: JsonObject[string]): JsonObject {
+function effortOf(effort: JsonValue): JsonObject {
   if (effort === null) return {};
   if (typeof effort !== "string") throw invalidField("params.output_config.effort", "must be a string");
   // The highest that chat completions have.
   return { reasoning_effort: effort === "max" || effort === "xhigh" ? "high" : effort };
 }
 
-function formatOf(format: JsonObject[string]): JsonObject {
+function formatOf(format: JsonValue): JsonObject {
   if (format === null) return {};
   const { type = null, schema = null } = isJsonObject(format) ? format : {};
   if (type !== "json_schema" || !isJsonObject(schema))
@@ -81,7 +85,7 @@ function formatOf(format: JsonObject[string]): JsonObject {
   return { response_format: { type, json_schema: { name: "answer", schema, strict: true } } };
 }
 
-function betaHeader(betas: JsonObject[string] | undefined): Record<string, string> {
+function betaHeader(betas: JsonValue | undefined, reading: Reading): Record<string, string> {
   if (betas === undefined) return {};
   const names = (Array.isArray(betas) ? betas : []).map(textOf);
   if (names.length > 64 || !names.every((name) => /^[\w.-]{1,128}$/.test(name)))
@@ -89,7 +93,11 @@ function betaHeader(betas: JsonObject[string] | undefined): Record<string, strin
       "INVALID_REQUEST",
       "anthropic-beta: must be names of at most 128 letters, digits and -",
     );
-  return names.length === 0 ? {} : { "anthropic-beta": names.join(",") };
+  const sent = names.filter((name) => {
+    const kind = name.replace(/-\d{4}-\d{2}-\d{2}$/, "");
+    return !Object.hasOwn(BETAS, kind) || fateOf(BETAS, kind, `betas.${kind}`, reading) === "passed";
+  });
+  return sent.length === 0 ? {} : { "anthropic-beta": sent.join(",") };
 }
 
 function without(object: JsonObject, names: readonly string[]): JsonObject {
