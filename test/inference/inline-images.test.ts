@@ -121,6 +121,21 @@ describe("images by URL", () => {
     },
   );
 
+  it("reach a server of another API as bytes, in the request as it came", async () => {
+    const models = await open([{ api: "messages" }], HERE);
+    const source = { type: "url", url: urlOf("/a.png") };
+    const messages = [{ role: "user", content: [{ type: "image", source }] }];
+    const passed = { api: "messages" as const, body: { max_tokens: 5, messages } };
+    const chat = [{ role: "user", content: [part(source.url)] }];
+    const request = { model: "m1", messages: chat, maxTokens: 5, temperature: undefined, passed };
+    const options = { signal: new AbortController().signal, accountId: "acct_1", idempotencyKey: "claim_1" };
+    await models.complete(request, options).catch(() => {});
+    const bytes = { type: "base64", media_type: "image/png", data: PIXEL.toString("base64") };
+    expect(JSON.parse(upstream.received.at(-1)?.body ?? "").messages).toEqual([
+      { role: "user", content: [{ type: "image", source: bytes }] },
+    ]);
+  });
+
   it("have one limit of bytes for the whole call", async () => {
     const models = await open([{}], HERE);
     await buy(models, [TEXT, part(urlOf("/large"))]);
