@@ -24,10 +24,14 @@ export const LIGHTHOUSE_PROGRAM = address("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1
 
 type Kind = "limit" | "price" | "budget" | "transfer" | "memo";
 
-/** The x402 client puts the memo last, Solana Pay right before the transfer. */
-const LAYOUTS: ReadonlySet<string> = new Set(["limit price transfer memo", "limit price memo transfer"]);
+/** The x402 client puts the memo last, Solana Pay before the transfer, `@solana/mpp` the price first. */
+const LAYOUTS: ReadonlySet<string> = new Set([
+  "limit price transfer memo",
+  "limit price memo transfer",
+  "price limit transfer memo",
+]);
 
-const WANTED = "SetComputeUnitLimit, SetComputeUnitPrice, then TransferChecked and one memo";
+const WANTED = "SetComputeUnitLimit and SetComputeUnitPrice, then TransferChecked and one memo";
 
 export interface PaymentLayout {
   readonly limit: WireInstruction;
@@ -70,13 +74,15 @@ function kindOf({ program, data }: WireInstruction, keys: readonly Buffer[]): Ki
 
 /** Lamports per signature; there are two. */
 const SIGNATURE_LAMPORTS = 5_000n;
-/** Compute units: several times what a transfer with a memo needs. */
-export const MAX_UNITS = 60_000;
+/** Compute units: what `@solana/mpp` asks for, and many times what a transfer with a memo needs. */
+export const MAX_UNITS = 200_000;
+/** Compute units that may be bid for at the highest price: several times what is needed. */
+export const PAID_UNITS = 60_000;
 /** Additional compute units per guard. */
 export const GUARD_UNITS = 10_000;
 /** Phantom adds four guards, Solflare two. */
 export const MAX_GUARDS = 4;
-/** Micro-lamports per compute unit. With the maximum of units the fee is 15,000 lamports. */
+/** Micro-lamports per compute unit. With the paid units and all guards the fee is 15,000 lamports. */
 export const MAX_UNIT_PRICE = 50_000n;
 
 /** Network fee, lamports, for success and failure alike. */

@@ -1,7 +1,15 @@
 import { RELAY_REFUSALS, relayRefused } from "../../domain/payments/relay-refusal.ts";
 import { parseMemo } from "../../domain/payments/memo.ts";
-import { MAX_GUARDS, LIGHTHOUSE_PROGRAM, feeOf, GUARD_UNITS, MAX_UNIT_PRICE, MAX_UNITS } from "./layout.ts";
-import type { PaymentLayout } from "./layout.ts";
+import {
+  MAX_GUARDS,
+  LIGHTHOUSE_PROGRAM,
+  feeOf,
+  GUARD_UNITS,
+  MAX_UNIT_PRICE,
+  MAX_UNITS,
+  PAID_UNITS,
+  type PaymentLayout,
+} from "./layout.ts";
 import type { WireInstruction, WireTransaction } from "./wire-transaction.ts";
 
 /** First bytes of AssertAccountInfo and AssertAccountInfoMulti: all that wallets assert about a fee payer. */
@@ -99,6 +107,14 @@ export function checkComputeBudget({ limit, price }: PaymentLayout, guards: numb
     throw relayRefused(
       RELAY_REFUSALS.COMPUTE_PRICE,
       `SetComputeUnitPrice bids ${bid} micro-lamports, at most ${MAX_UNIT_PRICE} are paid`,
+    );
+  }
+  const paid = BigInt(PAID_UNITS + guards * GUARD_UNITS) * MAX_UNIT_PRICE;
+  if (BigInt(units) * bid > paid) {
+    throw relayRefused(
+      RELAY_REFUSALS.COMPUTE_PRICE,
+      `SetComputeUnitPrice bids ${bid} micro-lamports for each of ${units} compute units, at most ` +
+        `${paid / BigInt(units)} are paid for so many; 40000 units are plenty`,
     );
   }
   return feeOf({ units, price: bid });

@@ -91,7 +91,13 @@ describe("instructions that cost the fee payer more than a fee", () => {
   /** An instruction of the compute budget that once named a fee. */
   const OWN_FEE = [0, 0, 78, 0, 0, 255, 255, 255, 255];
   it.each<Row>([
-    ["asks for more compute units", "compute_limit", but(0, limit(60_001))],
+    ["asks for more compute units", "compute_limit", but(0, limit(200_001))],
+    [
+      "bids high for many units",
+      "compute_price",
+      () => [limit(60_001), bid(50_000), ...payment(scene).slice(2)],
+    ],
+    ["bids for all units", "compute_price", () => [limit(200_000), bid(15_001), ...payment(scene).slice(2)]],
     ["bids more", "compute_price", but(1, bid(50_001))],
     ["bids as much as a number can say", "compute_price", but(1, bid(2n ** 64n - 1n))],
     ["drains by fees", "compute_limit", () => [limit(1_400_000), bid(5_000_000), ...payment(scene).slice(2)]],
@@ -253,7 +259,11 @@ describe("instructions that belong to no payment", () => {
     ["a transfer of SOL", "instruction_program", behind(sol(payer.publicKey))],
     ["a new account", "instruction_program", before(newAccount(payer.publicKey))],
     ["an unknown program", "instruction_program", behind(byProgram(limit(), stranger.publicKey))],
-    ["the price before the limit", "instruction_layout", () => [two!, one!, three!, four!]],
+    [
+      "the price first and the memo before the transfer",
+      "instruction_layout",
+      () => [two!, one!, four!, three!],
+    ],
     ["the memo first", "instruction_layout", () => [four!, one!, two!, three!]],
     ["the budget last", "instruction_layout", () => [three!, four!, one!, two!]],
     ["a limit of another length", "instruction_data", but(0, withData(limit(), 2, 0, 1, 0, 0, 0))],
@@ -313,7 +323,7 @@ describe("guard instructions of wallets", () => {
     ["a second account", "guard_account", behind(guard(5, 12, [payer.publicKey, source]))],
     ["no account", "guard_account", behind(guard(5, 12, []))],
     ["ones that say nothing", "guard_kind", behind(guard(undefined, 0, [payer.publicKey]))],
-    ["more units", "compute_limit", () => [limit(70_001), ...payment(scene).slice(1), looks(5, 17)]],
+    ["more units", "compute_limit", () => [limit(210_001), ...payment(scene).slice(1), looks(5, 17)]],
     ["a part of a payment", "instruction_layout", () => [...payment(scene).slice(0, 3), looks(5, 17)]],
   ])("do not allow %s", (_what, reason, instructions) => {
     expectRefused(scene, signed(scene, instructions()), reason);
@@ -399,8 +409,14 @@ describe("the fee payer's signature", () => {
     expect(feeOf(signed(scene, payment(scene)))).toBe(10_001n);
     expect(feeOf(most(0, 60_000))).toBe(13_000n);
     expect(feeOf(most(4, 100_000))).toBe(15_000n);
-    expectRefused(scene, most(4, 100_001), "compute_limit");
+    expectRefused(scene, most(4, 100_001), "compute_price");
+    expect(feeOf(signed(scene, [limit(200_000), bid(15_000), ...payment(scene).slice(2)]))).toBe(13_000n);
   });
+});
+
+it("accepts the instructions of @solana/mpp: the price first, and 200,000 units", () => {
+  const [, , three, four] = payment(scene);
+  expect(refusalOf(scene, signed(scene, [bid(1), limit(200_000), three!, four!]))).toBeUndefined();
 });
 
 it("accepts Memo under either of its programs", () => {
