@@ -73,6 +73,8 @@ describe("an error of a call", () => {
     ]);
     const rate = { allowed: false, limit: 60, remaining: 0, resetAt: 7, retryAfterSeconds: 1 };
     expect(Object.fromEntries(mapError(new RateLimitedError(rate)).failure.headers)).toEqual({
+      ratelimit: '"default";r=0;t=1',
+      "ratelimit-policy": '"default";q=60;w=60',
       "x-ratelimit-limit": "60",
       "x-ratelimit-remaining": "0",
       "x-ratelimit-reset": "7",
