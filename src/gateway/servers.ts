@@ -53,6 +53,8 @@ import { MessageSizes } from "../transport/message-size.ts";
 import { UnpaidTime } from "../transport/unpaid-time.ts";
 import { UnpaidAnswers } from "../transport/wallets/unpaid-answers.ts";
 import { WalletAuthenticator } from "../transport/wallets/wallet-authenticator.ts";
+import { QuoteOffers } from "../transport/offers.ts";
+import { PaymentChallenges } from "../transport/payment-auth/challenges.ts";
 import { OfferReceipts } from "../transport/x402/offer-receipt.ts";
 import { X402Offers } from "../transport/x402/offers.ts";
 import { StoredConfigAdmin } from "./config-admin.ts";
@@ -84,7 +86,7 @@ function createDocuments({
   const { catalogue } = deps;
   const payment = relay && sellsToWallets(config, relay) ? walletPayment(config, relay, chain) : undefined;
   return [
-    openApiDocument({ baseUrl, version: VERSION, sold: payment && sold }),
+    openApiDocument({ baseUrl, version: VERSION, asset: chain.treasury.mint, sold: payment && sold }),
     llmsText({ catalogue, version: VERSION, baseUrl, gasless: relay !== undefined, sold: payment && sold }),
     x402Manifest({ sold, payment, baseUrl, now: () => systemClock.now() }),
     ...didDocuments({ signer, cell: config.CELL, publicUrl: config.PUBLIC_URL, baseUrl }),
@@ -294,13 +296,15 @@ function publicServices(
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
   const rpcUrl = localRpcUrl(config, devConsole);
   const payment = { payTo, usdcMint, memoPrefix: config.MEMO_PREFIX, rpcUrl };
-  const offers = new X402Offers({
+  const x402 = new X402Offers({
     payments: deps.payments,
     baseUrl,
     signed: wallets.signed,
     v1: config.X402_V1 === "on",
     rpcUrl,
   });
+  const challenges = new PaymentChallenges({ payments: deps.payments, quotes: deps.quotes, baseUrl });
+  const offers = new QuoteOffers(x402, challenges);
   const messages = new PaymentRequiredMessages(payment, deps.payments);
   return [
     toolService(deps, { offers, messages }, VERSION),

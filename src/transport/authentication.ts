@@ -5,6 +5,21 @@ import type { RemotePeer } from "./remote-address.ts";
 /** Required credentials; with `optional`, those sent must be valid. `wallet`: it pays or signs in. */
 export type KeyRequirement = "none" | "optional" | "required" | "wallet" | "sign-in" | "key-or-sign-in";
 
+/** `Payment` credentials pay and name no caller (draft-httpauth-payment). */
+const PAYMENT_SCHEME = /^payment +(?=\S)/i;
+
+/** Returns the credentials of the scheme `Payment`, without its name; undefined for any other scheme. */
+export function paymentCredentials(authorization: string | undefined): string | undefined {
+  const scheme = authorization === undefined ? undefined : PAYMENT_SCHEME.exec(authorization)?.[0];
+  return scheme && authorization?.slice(scheme.length);
+}
+
+/** Returns the bearer token: of Authorization or, when that is absent or pays, of X-API-Key. */
+export function bearerOf(authorization: string | undefined, apiKey: string | undefined): string | undefined {
+  if (authorization !== undefined && !PAYMENT_SCHEME.test(authorization)) return authorization;
+  return apiKey === undefined ? undefined : `Bearer ${apiKey}`;
+}
+
 /** Authenticates requests by API key or by session; neither accepts the other's credentials. */
 export interface RequestAuthenticator {
   /** Synchronous if all is in memory. @throws ToolgateError UNAUTHORIZED, FORBIDDEN; RateLimitedError */
@@ -24,7 +39,7 @@ export interface Authentication {
 }
 
 export interface Credentials extends RemotePeer {
-  /** The Authorization header or metadata as sent (specification 5); undefined when absent. */
+  /** The bearer token, of Authorization (specification 5) or X-API-Key; undefined when absent. */
   readonly authorization: string | undefined;
   /** The SIGN-IN-WITH-X header or metadata as sent; undefined when absent. */
   readonly signIn?: string | undefined;

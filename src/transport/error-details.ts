@@ -9,7 +9,7 @@ import { RatedError } from "./key-authenticator.ts";
 import { rateLimitHeaders, type Header } from "./headers.ts";
 import { SignInRequiredError } from "./wallets/sign-in-required.ts";
 import { exceededLimitMessage } from "./budget-message.ts";
-import type { X402Offer } from "./x402/offers.ts";
+import { offerHeaders, type Offers } from "./offers.ts";
 
 interface Described<D extends DescMessage> {
   readonly schema: D;
@@ -29,28 +29,24 @@ export interface Failure {
   readonly detail: ErrorDetail;
   /** X-RateLimit-*, Retry-After, WWW-Authenticate and PAYMENT-REQUIRED when they apply. */
   readonly headers: readonly Header[];
-  /** The x402 form of a PAYMENT_REQUIRED; undefined when the gasless relay is off. */
-  readonly offer: X402Offer | undefined;
+  /** The forms of a PAYMENT_REQUIRED in payment schemes. */
+  readonly offers: Offers | undefined;
 }
 
 /** An error with its own message type instead of ErrorBody. */
 export class DetailedError extends ToolgateError {
   readonly detail: ErrorDetail;
-  readonly offer: X402Offer | undefined;
+  readonly offers: Offers | undefined;
 
-  constructor(error: ToolgateError, detail: ErrorDetail, offer?: X402Offer) {
+  constructor(error: ToolgateError, detail: ErrorDetail, offers?: Offers) {
     super(error.code, error.message, { status: error.status, cause: error });
     this.detail = detail;
-    this.offer = offer;
+    this.offers = offers;
   }
 
-  /** PAYMENT_REQUIRED with the offer, also as x402 when it can be paid that way. */
-  static paymentRequired(
-    error: ToolgateError,
-    message: PaymentRequired,
-    offer: X402Offer | undefined,
-  ): DetailedError {
-    return new DetailedError(error, { schema: PaymentRequiredSchema, message }, offer);
+  /** PAYMENT_REQUIRED with the quote, also in the schemes that can pay it. */
+  static paymentRequired(error: ToolgateError, message: PaymentRequired, offers: Offers): DetailedError {
+    return new DetailedError(error, { schema: PaymentRequiredSchema, message }, offers);
   }
 
   /** UNAVAILABLE with the health check's message. */
@@ -72,11 +68,17 @@ export function failureOf(thrown: unknown, requestId: string, log: Pick<Log, "er
     log.error({ request_id: requestId, err: thrown }, "request failed");
   const rpc = isTimeout(thrown) ? "DEADLINE_EXCEEDED" : error.rpc;
   if (error instanceof DetailedError) {
-    const { detail, offer } = error;
-    return { error, rpc, detail, headers: [...headersOf(error), ...(offer ? [offer.header] : [])], offer };
+    const { detail, offers } = error;
+    return {
+      error,
+      rpc,
+      detail,
+      headers: [...headersOf(error), ...(offers ? offerHeaders(offers) : [])],
+      offers,
+    };
   }
   const detail: ErrorDetail = { schema: ErrorBodySchema, message: bodyOf(error, requestId) };
-  return { error, rpc, detail, headers: headersOf(error), offer: undefined };
+  return { error, rpc, detail, headers: headersOf(error), offers: undefined };
 }
 
 function expectedError(thrown: unknown): ToolgateError | undefined {

@@ -119,7 +119,7 @@ function refused(error: RatedError, caller: Caller): RatedError {
 function secretOf(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw unauthorized(
-      "the Authorization header is missing; send Authorization: Bearer <API_KEY> " +
+      "the Authorization header is missing; send Authorization: Bearer <API_KEY>, or X-API-Key: <API_KEY>, " +
         "with a key from the console or `toolgate keys create`",
     );
   }

@@ -18,11 +18,19 @@ export interface RequestContext<Who = Caller | undefined> extends CallContext<Wh
   readonly paymentSignature?: string | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent; undefined elsewhere. */
   readonly metaPayment?: unknown;
+  /** Credentials of the scheme `Payment` in Authorization, without the scheme. */
+  readonly credential?: string | undefined;
+  /** `_meta["org.paymentauth/credential"]`, as sent; undefined elsewhere. */
+  readonly metaCredential?: unknown;
+  /** Accept-Payment, as sent. */
+  readonly acceptPayment?: string | undefined;
+  /** The request's body, if challenges are to be bound to it. */
+  readonly body?: Buffer | undefined;
   /** Path of the request, such as `/mcp`: the paid resource in x402. Undefined over gRPC and Connect. */
   readonly path?: string | undefined;
   /** Why the call cannot be read; the request has the parameters of the tool's example instead. */
   readonly unreadable?: string;
-  /** Receives the outcome of the x402 payment before the response; the transport sends the header with it. */
+  /** Receives the outcome of the payment before the response; the transport sends the headers with it. */
   readonly onSettlement?: (report: SettlementReport) => void;
   /** The API whose body the parameters of a tool call are. Undefined: the tool's own. */
   readonly form?: Form;

@@ -37,6 +37,7 @@ const EXAMPLES: readonly Example[] = [
   { client: "ai-sdk", protocol: "MCP", file: "node/ai-sdk.ts", ways: WAYS },
   { client: "x402", protocol: "HTTP", file: "node/x402.ts", ways: WITHOUT_TRANSFER, asksChain: true },
   { client: "x402", protocol: "MCP", file: "node/x402-mcp.ts", ways: WITHOUT_TRANSFER, asksChain: true },
+  { client: "mppx", protocol: "HTTP", file: "node/mpp.ts", ways: WITHOUT_TRANSFER, asksChain: true },
   { client: "connect-web", protocol: "Connect", file: "node/connect.ts", ways: WAYS },
   { client: "connect-node", protocol: "gRPC", file: "node/connect-node.ts", ways: WAYS },
   {
@@ -58,6 +59,7 @@ const SHORT = new Set([
   ...["curl-http-transfer", "curl-mcp-gasless", "curl-connect-balance", "paying-fetch-http-gasless"],
   ...["toolgate-client-connect-transfer", "mcp-host-mcp-balance", "mcp-sdk-v1-mcp-transfer"],
   ...["mcp-sdk-v2-mcp-gasless", "ai-sdk-mcp-gasless", "x402-http-gasless", "x402-mcp-gasless"],
+  ...["mppx-http-gasless"],
   ...["connect-web-connect-balance", "connect-node-grpc-transfer", "connect-node-connect-gasless"],
   ...["grpc-js-grpc-gasless", "buf-curl-grpc-balance", "buf-curl-connect-gasless"],
   ...["python-http-balance", "go-http-gasless"],

@@ -79,6 +79,9 @@ async function ask(
   return answer;
 }
 
+/** How clients of the scheme Payment can pay. */
+const OFFER = { method: "solana", intent: "charge", amount: null, currency: expect.any(String) };
+
 describe("the OpenAPI document", () => {
   it("passes public linters without errors and warnings", async () => {
     const config = await createConfig({ extends: ["recommended"] });
@@ -122,10 +125,15 @@ describe("the OpenAPI document", () => {
       "/anthropic/v1/messages": _messages,
       ...others
     } = paths;
+    for (const paid of ["/v1/mcp/tools/call", "/mcp"]) {
+      expect(others[paid].post["x-payment-info"]).toEqual({ offers: [expect.objectContaining(OFFER)] });
+      delete others[paid].post["x-payment-info"];
+    }
     expect(others).toEqual(own);
     expect(sold.post["x-payment-info"]).toMatchObject({
       price: { mode: "fixed", currency: "USD", amount: "0.001000" },
       protocols: [{ x402: { version: 2 } }],
+      offers: [{ ...OFFER, amount: "1000" }],
     });
   });
 

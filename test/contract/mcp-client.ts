@@ -6,6 +6,12 @@ export const MODERN = "2026-07-28";
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
+/** What the gateway announces. */
+export const SERVER_CAPABILITIES = {
+  experimental: { payment: { methods: { solana: { intents: ["charge"] } } } },
+  tools: { listChanged: false },
+};
+
 /** `_meta` of a request in the newest version. */
 export const META = { [VERSION]: MODERN, [CAPABILITIES]: {} };
 

@@ -8,7 +8,7 @@ import { ToolgateError } from "../../src/domain/core/errors.ts";
 import type { JsonObject } from "../../src/domain/core/json.ts";
 import type { PreparedCall, Tool } from "../../src/domain/tools/tool.ts";
 import type { Agent, Answer } from "../support/world.ts";
-import { eventsOf, mcp, META, metaWith, mirror, MODERN, modern } from "./mcp-client.ts";
+import { eventsOf, mcp, META, metaWith, mirror, MODERN, modern, SERVER_CAPABILITIES } from "./mcp-client.ts";
 
 /**
  * POST /mcp in the era without `initialize` (revision 2026-07-28), and what both eras share: streams of
@@ -98,7 +98,7 @@ describe("an MCP result", () => {
       result: {
         resultType: "complete",
         supportedVersions: [MODERN],
-        capabilities: { tools: { listChanged: false } },
+        capabilities: SERVER_CAPABILITIES,
         instructions: expect.stringContaining("402"),
         ttlMs: expect.any(Number),
         cacheScope: "private",

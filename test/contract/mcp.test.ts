@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { useWorld } from "../support/use-world.ts";
 import { memoOf, xPayment, type Agent, type Answer } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
+import { SERVER_CAPABILITIES } from "./mcp-client.ts";
 
 /**
  * POST /mcp (specification 4.2): the plain tool call and MCP's JSON-RPC, distinguished by their form.
@@ -77,7 +78,7 @@ describe("MCP: 200", () => {
         const answer = await rpc(poor, "initialize", { protocolVersion, capabilities: {}, clientInfo });
         expectResult(answer, {
           protocolVersion,
-          capabilities: { tools: { listChanged: false } },
+          capabilities: SERVER_CAPABILITIES,
           serverInfo: { name: "toolgate", version: "0.1.0" },
           instructions: expect.stringContaining("402"),
         });

@@ -19,6 +19,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fixture, fixtureTools } from "../conformance/fixture-tools.ts";
 import { startFixtureGateway, type FixtureGateway } from "../conformance/fixture-gateway.ts";
+import { SERVER_CAPABILITIES } from "../contract/mcp-client.ts";
 import { command } from "../tooling/command.ts";
 import { memoOf, xPayment, type Agent } from "../support/world.ts";
 
@@ -131,7 +132,7 @@ describe.each(MODES)("the official MCP client %s", (_, open, revision) => {
     const client = await open(keyOf(anyone));
     if (client instanceof Client) expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.getServerVersion()).toMatchObject({ name: "toolgate" });
-    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
+    expect(client.getServerCapabilities()).toEqual(SERVER_CAPABILITIES);
   });
 
   it("lists the tools and calls a free one", async () => {

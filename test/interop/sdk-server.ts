@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { SERVER_CAPABILITIES } from "../contract/mcp-client.ts";
 import { closeServer, listen } from "../support/servers.ts";
 
 /** A server of the official library, without sessions, as its documentation builds one. */
@@ -17,14 +18,16 @@ export interface SdkServer {
 /** Starts it with `echo` as its one tool, that does what ours does. */
 export async function startSdkServer(): Promise<SdkServer> {
   const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: "reference", version: "1.0.0" }, { instructions: "for comparison" });
+    const { experimental } = SERVER_CAPABILITIES;
+    const about = { instructions: "for comparison", capabilities: { experimental } };
+    const server = new McpServer({ name: "reference", version: "1.0.0" }, about);
     const inputSchema = z.strictObject({ message: z.string() });
-    const about = {
+    const listed = {
       description: "Sends a message back.",
       annotations: { readOnlyHint: true },
       _meta: { free: true },
     };
-    server.registerTool("echo", { ...about, inputSchema }, ({ message }) => ({
+    server.registerTool("echo", { ...listed, inputSchema }, ({ message }) => ({
       content: [{ type: "text", text: JSON.stringify({ echo: message }) }],
       structuredContent: { echo: message },
       isError: false,

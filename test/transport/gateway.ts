@@ -19,6 +19,8 @@ import { UnpaidTime } from "../../src/transport/unpaid-time.ts";
 import { Pipeline } from "../../src/transport/pipeline.ts";
 import { healthService } from "../../src/transport/services/operations/health-service.ts";
 import { PaymentRequiredMessages } from "../../src/transport/services/calls/payment-required-message.ts";
+import { QuoteOffers } from "../../src/transport/offers.ts";
+import { PaymentChallenges } from "../../src/transport/payment-auth/challenges.ts";
 import { X402Offers } from "../../src/transport/x402/offers.ts";
 import { toolService } from "../../src/transport/services/calls/tool-service.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
@@ -110,12 +112,15 @@ export async function startGateway(
     toolService(
       paying,
       {
-        offers: new X402Offers({
-          payments: paying.payments,
-          baseUrl: () => "http://gateway.test",
-          signed: { offered: () => ({}) },
-          v1: false,
-        }),
+        offers: new QuoteOffers(
+          new X402Offers({
+            payments: paying.payments,
+            baseUrl: () => "http://gateway.test",
+            signed: { offered: () => ({}) },
+            v1: false,
+          }),
+          new PaymentChallenges({ ...paying, baseUrl: () => "http://gateway.test" }),
+        ),
         messages: new PaymentRequiredMessages(PAYMENT, paying.payments),
       },
       "1.2.3",

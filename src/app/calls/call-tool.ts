@@ -12,6 +12,7 @@ import { OTHER } from "../operations/request-record.ts";
 import { buyCall, type BuyDeps, type Buyer, type Purchase } from "./buy-call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { anyWalletOffer, type ArrivedContext, payingWallet, requireSold } from "./keyless.ts";
+import { requireIssued } from "../payments/issued-challenge.ts";
 import { requireToolAccess } from "./refusals.ts";
 import { toolAttributes, type ToolCallResult } from "./run-and-capture.ts";
 
@@ -136,6 +137,7 @@ async function callOnce(
   const idempotencyKey = idempotencyKeyOf(call, proof);
   const identified = proof && (await deps.payments.identify(proof));
   const quote = identified && (await deps.quotes.find(identified.quoteId));
+  if (proof?.challenge) requireIssued(deps.quotes, proof.challenge, quote, call.body);
   const asked = fingerprint(tool.name, form === undefined ? params : { [form]: bodyWithoutNulls(params) });
   const buyer = await buyerOf(deps, proof, { ...known, fingerprint: asked, identified, quote }, context);
   const purchase = { ...known, fingerprint: asked, idempotencyKey, identified, quote, buyer };

@@ -68,14 +68,17 @@ interface WalletDeps {
  */
 export async function payingWallet(
   { quotes, wallets }: WalletDeps,
-  { offerToken }: Proof,
+  { offerToken, challenge }: Proof,
   { identified, quote }: Pick<Purchase, "identified" | "quote">,
 ): Promise<Buyer> {
   const payer = identified?.payer;
   if (payer === undefined)
-    throw malformedProof("PAYMENT-SIGNATURE: must hold an x402 payload, signed by your wallet");
+    throw malformedProof(
+      "the payment must be a transaction that your wallet signed, in PAYMENT-SIGNATURE or Authorization: " +
+        "Payment; a transfer that you sent pays calls with an API key",
+    );
   // Also when the quote's sealing key was retired: then nothing shows who received the offer.
-  if (!quote || !quotes.isOfferToken(quote, offerToken))
+  if (!quote || (!challenge && !quotes.isOfferToken(quote, offerToken)))
     throw paymentRefused(
       "PAYMENT-SIGNATURE: accepted.extra.offerToken is not the one that was offered; take an entry of " +
         "`accepts` of the 402 answer, unchanged",

@@ -2,6 +2,7 @@ import { parseProof, type Proof, type ProofCarriers, type ProofFormat } from "..
 import type { Quote } from "../../domain/payments/quote.ts";
 import { type ErrorCode, ToolgateError } from "../../domain/core/errors.ts";
 import type { PaymentId } from "../../domain/payments/payment-id.ts";
+import type { PaymentRequest } from "../../domain/payments/payment-auth.ts";
 import type { X402Terms } from "../../domain/payments/x402.ts";
 import type { CallContext } from "../../domain/calls/call-context.ts";
 import type { FinalityStatus, UnfinalizedPayment } from "../treasury/treasury-ledger.ts";
@@ -40,6 +41,13 @@ export class PaymentMethods {
   async x402(quote: Quote): Promise<X402Entry[]> {
     const entries = this.#methods.map(async (method) => method.instructions(quote) && method.x402?.(quote));
     return (await Promise.all(entries)).filter((entry) => entry !== undefined);
+  }
+
+  /** Returns the quote in the scheme `Payment`: one request per method of the scheme, that of our last. */
+  async requests(quote: Quote): Promise<PaymentRequest[]> {
+    const made = this.#methods.map(async (method) => method.instructions(quote) && method.request?.(quote));
+    const requests = (await Promise.all(made)).filter((request) => request !== undefined);
+    return [...new Map(requests.map((one) => [`${one.method}/${one.intent}`, one])).values()];
   }
 
   /** {@link PaymentMethod.identify} */
@@ -122,6 +130,8 @@ export interface PaymentMethod<
   instructions(quote: Quote): PaymentInstructions | undefined;
   /** Returns its x402 form; called for quotes that have instructions. */
   x402?(quote: Quote): Promise<X402Entry>;
+  /** Returns its form in the scheme `Payment`; called for quotes that have instructions. */
+  request?(quote: Quote): Promise<PaymentRequest>;
   /**
    * Resolves a proof to the network and reference of its payment. No side effects.
    * @throws ToolgateError INVALID_PAYMENT 400: nothing was consumed

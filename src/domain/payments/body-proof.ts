@@ -5,8 +5,16 @@ import { parseUsdc, type MicroUsd } from "../core/money.ts";
 import { isQuoteId, parseMemo, type Memo } from "./memo.ts";
 import { type BodyProof, type Proof, BODY_CARRIER, type ProofFormat, type ProofCarriers } from "./proof.ts";
 import { SOLANA } from "./payment-id.ts";
-import { readXPayment, X_PAYMENT, parseXPayment, parseX402Payload } from "./x402-payload.ts";
-import type { X402Payload } from "./x402-payload.ts";
+import { SOLANA_CHARGE, type PaymentCredential } from "./payment-auth.ts";
+import {
+  demandedText,
+  parseX402Payload,
+  parseXPayment,
+  readXPayment,
+  transactionMember,
+  X_PAYMENT,
+  type X402Payload,
+} from "./x402-payload.ts";
 import type { X402Terms } from "./x402.ts";
 
 /** The only asset (specification 8). */
@@ -91,6 +99,7 @@ export function transferProofs(memoPrefix: string): ProofFormat<TransferProof> {
     recognise(sent) {
       if (sent.carrier === BODY_CARRIER)
         return sent.body.network === SOLANA ? parseBodyProof(sent.body, memoPrefix) : undefined;
+      if ("credential" in sent) return transferOf(sent.credential, sent.carrier);
       if (sent.carrier !== X_PAYMENT) return undefined;
       const own = readXPayment(sent.members, "transfer");
       if (own?.form !== "transfer") return undefined;
@@ -98,10 +107,32 @@ export function transferProofs(memoPrefix: string): ProofFormat<TransferProof> {
         method: "transfer",
         txSignature: requireSignature(own.txRef, "X-Payment: tx"),
         quoteId: requireQuoteId(own.quoteId, "X-Payment: quote_id"),
-        stated: { amount: undefined, memo: undefined, stepId: undefined },
+        stated: NOTHING_STATED,
       };
     },
     isSame: (one, other) => one.txSignature === other.txSignature && one.quoteId === other.quoteId,
+  };
+}
+
+export const NOTHING_STATED: StatedPayment = { amount: undefined, memo: undefined, stepId: undefined };
+
+/** Returns whether a credential pays by a transfer on Solana, in this form. */
+function isCharge({ challenge, payload }: PaymentCredential, type: "signature" | "transaction"): boolean {
+  const { method, intent } = SOLANA_CHARGE;
+  return challenge.method === method && challenge.intent === intent && payload["type"] === type;
+}
+
+/** Push mode: the caller has sent the transaction. */
+function transferOf(credential: PaymentCredential, carrier: string): TransferProof | undefined {
+  if (!isCharge(credential, "signature")) return undefined;
+  const { challenge, payload, quoteId } = credential;
+  const signature = demandedText(payload, "signature", `${carrier}: payload.`);
+  return {
+    method: "transfer",
+    txSignature: requireSignature(signature, `${carrier}: payload.signature`),
+    quoteId: requireQuoteId(quoteId, `${carrier}: challenge.opaque.quote_id`),
+    stated: NOTHING_STATED,
+    challenge,
   };
 }
 
@@ -127,6 +158,7 @@ export const gaslessProofs: ProofFormat<GaslessProof> = {
   network: SOLANA,
   recognise(sent) {
     if (sent.carrier === BODY_CARRIER) return undefined;
+    if ("credential" in sent) return transactionOf(sent.credential, sent.carrier);
     const { carrier, members } = sent;
     if (carrier !== X_PAYMENT) return fromX402(parseX402Payload(members, carrier), carrier);
     const own = readXPayment(members, "gasless");
@@ -153,6 +185,22 @@ export const gaslessProofs: ProofFormat<GaslessProof> = {
     );
   },
 };
+
+/** Pull mode: the gateway sends the transaction. */
+function transactionOf(credential: PaymentCredential, carrier: string): GaslessProof | undefined {
+  if (!isCharge(credential, "transaction")) return undefined;
+  const { challenge, payload, quoteId } = credential;
+  return {
+    method: "gasless",
+    carrier,
+    transaction: transactionMember(payload, "transaction", `${carrier}: payload.`),
+    quoteId: requireQuoteId(quoteId, `${carrier}: challenge.opaque.quote_id`),
+    accepted: undefined,
+    offerToken: undefined,
+    paymentId: undefined,
+    challenge,
+  };
+}
 
 function fromX402(payload: X402Payload, carrier: string): GaslessProof {
   const { transaction, accepted, offerToken, paymentId } = payload;

@@ -1,10 +1,18 @@
 import { decodeObject } from "./encoded-object.ts";
 import { malformedProof } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
-import { parseXPayment, refuseXPayment, X_PAYMENT } from "./x402-payload.ts";
+import { parseXPayment, refuseXPayment, X_PAYMENT, type Members } from "./x402-payload.ts";
+import {
+  CREDENTIAL,
+  META_CREDENTIAL,
+  parseCredential,
+  type PaymentChallenge,
+  type PaymentCredential,
+} from "./payment-auth.ts";
 import { META_PAYMENT, PAYMENT_SIGNATURE } from "./x402.ts";
 
 const META_CARRIER = `_meta["${META_PAYMENT}"]`;
+const CREDENTIAL_META_CARRIER = `_meta["${META_CREDENTIAL}"]`;
 export const BODY_CARRIER = "payment_proof";
 
 /**
@@ -17,6 +25,8 @@ export interface Proof {
   readonly paymentId?: string | undefined;
   /** What shows that its sender received the quote; only in x402 payloads of version 2. */
   readonly offerToken?: string | undefined;
+  /** The challenge that a credential of the scheme `Payment` answers; undefined for other proofs. */
+  readonly challenge?: PaymentChallenge | undefined;
 }
 
 /** The body form (specification 2.4). */
@@ -37,6 +47,12 @@ export interface ProofCarriers {
   readonly paymentSignature?: string | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport). */
   readonly metaPayment?: unknown;
+  /** Of the Authorization header with the scheme `Payment`, without the scheme. */
+  readonly credential?: string | undefined;
+  /** `_meta["org.paymentauth/credential"]` (draft-payment-transport-mcp). */
+  readonly metaCredential?: unknown;
+  /** The request's body, to which a challenge can be bound. */
+  readonly body?: Uint8Array | undefined;
   readonly paymentProof: BodyProof | undefined;
 }
 
@@ -44,9 +60,14 @@ export interface ProofCarriers {
 export type CarriedProof =
   | { readonly carrier: typeof BODY_CARRIER; readonly body: BodyProof }
   | {
+      readonly carrier: typeof CREDENTIAL | typeof CREDENTIAL_META_CARRIER;
+      readonly members: Members;
+      readonly credential: PaymentCredential;
+    }
+  | {
       readonly carrier: typeof PAYMENT_SIGNATURE | typeof META_CARRIER | typeof X_PAYMENT;
       /** Of a JSON object; own members only, inherited ones were not sent. */
-      readonly members: Readonly<Record<string, unknown>>;
+      readonly members: Members;
     };
 
 export interface ProofFormat<P extends Proof = Proof> {
@@ -68,11 +89,13 @@ export interface ProofFormat<P extends Proof = Proof> {
  * @throws ToolgateError INVALID_PAYMENT 400: nothing was looked up or consumed
  */
 export function parseProof(carriers: ProofCarriers, formats: readonly ProofFormat[]): Proof | undefined {
-  const { xPayment, paymentSignature, metaPayment, paymentProof } = carriers;
+  const { xPayment, paymentSignature, metaPayment, credential, metaCredential, paymentProof } = carriers;
   const found = [
     paymentProof && recognised({ carrier: BODY_CARRIER, body: paymentProof }, formats),
     paymentSignature === undefined ? undefined : recognised(signatureHeader(paymentSignature), formats),
     metaPayment === undefined ? undefined : recognised(metaMembers(metaPayment), formats),
+    credential === undefined ? undefined : recognised(credentialHeader(credential), formats),
+    metaCredential === undefined ? undefined : recognised(credentialMeta(metaCredential), formats),
     xPayment === undefined
       ? undefined
       : recognised({ carrier: X_PAYMENT, members: parseXPayment(xPayment) }, formats),
@@ -101,11 +124,14 @@ function isSame(one: Proof, other: Proof, formats: readonly ProofFormat[]): bool
   return formats.find(({ name }) => name === one.method)?.isSame(one, other) ?? false;
 }
 
-function carriersOf({ xPayment, paymentSignature, metaPayment, paymentProof }: ProofCarriers): string {
+function carriersOf(carriers: ProofCarriers): string {
+  const { xPayment, paymentSignature, metaPayment, credential, metaCredential, paymentProof } = carriers;
   const sent = [
     xPayment !== undefined && X_PAYMENT,
     paymentSignature !== undefined && PAYMENT_SIGNATURE,
     metaPayment !== undefined && META_CARRIER,
+    credential !== undefined && CREDENTIAL,
+    metaCredential !== undefined && CREDENTIAL_META_CARRIER,
     paymentProof !== undefined && BODY_CARRIER,
   ];
   return sent.filter((name) => name !== false).join(" and ");
@@ -113,6 +139,29 @@ function carriersOf({ xPayment, paymentSignature, metaPayment, paymentProof }: P
 
 function signatureHeader(header: string): CarriedProof {
   return { carrier: PAYMENT_SIGNATURE, members: decodeObject(PAYMENT_SIGNATURE, header, ["base64"]) };
+}
+
+/** Padding is accepted (draft-solana-charge, encoding conventions). */
+function credentialHeader(header: string): CarriedProof {
+  const members = decodeObject(CREDENTIAL, header, ["base64url"]);
+  return { carrier: CREDENTIAL, members, credential: parseCredential(members, CREDENTIAL) };
+}
+
+function credentialMeta(value: unknown): CarriedProof {
+  const carrier = CREDENTIAL_META_CARRIER;
+  if (isJsonObject(value)) return { carrier, members: value, credential: parseCredential(value, carrier) };
+  throw malformedProof(`${carrier}: must be a JSON object, a credential of the scheme Payment`);
+}
+
+/** Returns the id of the challenge that a call's credential answers; undefined without a readable one. */
+export function challengeIdOf({ credential, metaCredential }: ProofCarriers): string | undefined {
+  if (credential === undefined && metaCredential === undefined) return undefined;
+  try {
+    const sent = credential === undefined ? credentialMeta(metaCredential) : credentialHeader(credential);
+    return "credential" in sent ? sent.credential.challenge.id : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function metaMembers(value: unknown): CarriedProof {

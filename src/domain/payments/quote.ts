@@ -135,20 +135,33 @@ export class Quotes {
    * reads the chain. @param quote issued or opened here
    */
   offerToken({ quoteId }: Pick<Quote, "quoteId">): string {
-    const version = decodeBase58(quoteId.slice(PREFIX.length))?.readUInt16BE(1);
-    const key = version === undefined ? undefined : this.#keys.version(version);
-    if (!key) throw new Error("no key seals this quote");
-    return createHmac("sha256", this.#import(key.secret))
-      .update(`offer:${quoteId}`)
-      .digest("hex")
-      .slice(0, 32);
+    return this.#mac(quoteId, `offer:${quoteId}`).toString("hex").slice(0, 32);
   }
 
   /** Whether the token was given out with the quote. Compares in constant time. */
   isOfferToken(quote: Pick<Quote, "quoteId">, token: string | undefined): boolean {
-    const expected = Buffer.from(this.offerToken(quote));
-    const sent = Buffer.from(token ?? "");
-    return expected.length === sent.length && timingSafeEqual(expected, sent);
+    return isSameText(this.offerToken(quote), token);
+  }
+
+  /**
+   * Returns the id of a challenge for a quote: like {@link offerToken} a secret of its recipient, which also
+   * binds the challenge's parameters.
+   */
+  challengeId({ quoteId }: Pick<Quote, "quoteId">, parameters: string): string {
+    return this.#mac(quoteId, `challenge:${parameters}`).toString("base64url");
+  }
+
+  /** Whether a challenge with these parameters was given out with the quote. Compares in constant time. */
+  isChallengeId(quote: Pick<Quote, "quoteId">, parameters: string, id: string): boolean {
+    return isSameText(this.challengeId(quote, parameters), id);
+  }
+
+  /** HMAC-SHA256 with the key that seals the quote. */
+  #mac(quoteId: string, text: string): Buffer {
+    const version = decodeBase58(quoteId.slice(PREFIX.length))?.readUInt16BE(1);
+    const key = version === undefined ? undefined : this.#keys.version(version);
+    if (!key) throw new Error("no key seals this quote");
+    return createHmac("sha256", this.#import(key.secret)).update(text).digest();
   }
 
   #seal(record: Buffer): Buffer {
@@ -185,6 +198,11 @@ export class Quotes {
     }
     return key;
   }
+}
+
+function isSameText(expected: string, sent = ""): boolean {
+  const [one, other] = [Buffer.from(expected), Buffer.from(sent)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 /** Returns the cell that a quote id names, unverified; 0 for any other text. */

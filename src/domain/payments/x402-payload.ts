@@ -9,7 +9,7 @@ import { X402_NETWORK, X402_SCHEME, X402_V1_NETWORK, type X402Terms } from "./x4
 /** Maximum transaction size, bytes (Solana, `PACKET_DATA_SIZE`). */
 const MAX_TRANSACTION_BYTES = 1232;
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 /** Null, as some clients write it, is absent. */
 function member(members: Members, name: string): unknown {
@@ -34,7 +34,7 @@ function objectMember(members: Members, name: string, path: string): Members | u
 }
 
 /** Returns the wire bytes of a base64 transaction. @throws ToolgateError INVALID_PAYMENT 400 */
-function transactionMember(members: Members, name: string, path: string): Uint8Array {
+export function transactionMember(members: Members, name: string, path: string): Uint8Array {
   const text = textMember(members, name, path);
   if (text === undefined)
     throw malformedProof(`${path}${name} is missing; send the transaction that you signed, in base64`);
@@ -136,10 +136,18 @@ function parsePaymentId(extensions: Members | undefined, carrier: string): strin
   throw malformedProof(`${path}.info.id must be 16 to 128 characters of a-z, A-Z, 0-9, - and _`);
 }
 
-function demanded(members: Members, name: string, path: string): Members {
-  const value = objectMember(members, name, path);
-  if (!value) throw malformedProof(`${path}${name} is missing`);
-  return value;
+/** @throws ToolgateError INVALID_PAYMENT 400 unless it is an object */
+export function demanded(members: Members, name: string, path: string): Members {
+  return objectMember(members, name, path) ?? missing(name, path);
+}
+
+/** @throws ToolgateError INVALID_PAYMENT 400 unless it is a non-empty string */
+export function demandedText(members: Members, name: string, path: string): string {
+  return textMember(members, name, path) ?? missing(name, path);
+}
+
+function missing(name: string, path: string): never {
+  throw malformedProof(`${path}${name} is missing`);
 }
 
 /** Content of the X-Payment header (specification 2.4): a sent transfer, or a transaction to send. */

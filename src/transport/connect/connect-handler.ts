@@ -12,7 +12,7 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestRecord, Transport } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Authentication, Credentials } from "../authentication.ts";
+import { paymentCredentials, type Authentication, type Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import { BINARY_OPTIONS, DISCONNECTED, messageLimit, namesTool } from "../limits.ts";
 import type { HttpHandler } from "../http/dispatch.ts";
@@ -211,7 +211,11 @@ function implementation(pipeline: Pipeline, operation: Operation): MethodImpl<Op
         xPayment: context.requestHeader.get("x-payment") ?? undefined,
         paymentSignature: context.requestHeader.get("payment-signature") ?? undefined,
         idempotencyKey: context.requestHeader.get("idempotency-key") ?? undefined,
-        onSettlement: ({ header: [name, value] }) => context.responseHeader.set(name, value),
+        credential: paymentCredentials(context.requestHeader.get("authorization") ?? undefined),
+        acceptPayment: context.requestHeader.get("accept-payment") ?? undefined,
+        onSettlement: ({ headers }) => {
+          for (const [name, value] of headers) context.responseHeader.set(name, value);
+        },
         addHeader: ([name, value]) => context.responseHeader.append(name, value),
         memoForm: "step",
       };

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { handleUnaryCall } from "@grpc/grpc-js";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Credentials } from "../authentication.ts";
+import { bearerOf, paymentCredentials, type Credentials } from "../authentication.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import { BINARY_OPTIONS, messageLimit, namesTool } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
@@ -92,7 +92,9 @@ export class UnaryHandler {
         xPayment: valueOf(head, "x-payment"),
         paymentSignature: valueOf(head, "payment-signature"),
         idempotencyKey: valueOf(head, "idempotency-key"),
-        onSettlement: ({ header }) => headers.push(header),
+        credential: paymentCredentials(head.authorization),
+        acceptPayment: valueOf(head, "accept-payment"),
+        onSettlement: (report) => headers.push(...report.headers),
         memoForm: "step",
       };
       const message = await this.#pipeline.time.measure(record, () => {
@@ -112,7 +114,7 @@ export class UnaryHandler {
 
 function credentialsOf({ peer }: AnswerableCall, headers: IncomingHttpHeaders): Credentials {
   return {
-    authorization: headers.authorization,
+    authorization: bearerOf(headers.authorization, valueOf(headers, "x-api-key")),
     signIn: valueOf(headers, "sign-in-with-x"),
     peer,
     forwardedFor: valueOf(headers, "x-forwarded-for"),

@@ -5,7 +5,7 @@ import { recordUntilClosed } from "./response.ts";
 
 /** Every header of ours that a page may need. */
 const EXPOSED_HEADERS =
-  "x-request-id, ratelimit, ratelimit-policy, " +
+  "x-request-id, ratelimit, ratelimit-policy, payment-receipt, " +
   "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, " +
   "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, retry-after, " +
   "www-authenticate, allow, payment-required, payment-response, x-payment-response, preference-applied, " +

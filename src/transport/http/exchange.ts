@@ -20,6 +20,8 @@ export interface HttpExchange {
   /** Known after the authentication. */
   caller: Caller | undefined;
   client: ClientInfo | undefined;
+  /** What was read, unless it is large. */
+  body: Buffer | undefined;
   /** Gives back the memory of a large body. */
   release: (() => void) | undefined;
 }

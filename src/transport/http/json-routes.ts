@@ -3,10 +3,11 @@ import { isJsonContentType, JsonFieldError, type Transcoder } from "#httpjson/ru
 import type { Message } from "@bufbuild/protobuf";
 import type { Transport } from "../../app/operations/request-record.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Authentication } from "../authentication.ts";
+import { paymentCredentials, type Authentication } from "../authentication.ts";
 import { rateLimitHeaders } from "../headers.ts";
 import { messageLimit, namesTool } from "../limits.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
+import { acceptsProblems, asProblem, paymentProblem } from "../payment-auth/problem.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
 import { sharedEncoding } from "../shared-message.ts";
@@ -15,7 +16,7 @@ import type { HttpExchange } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
 import { LargeBodies } from "./large-bodies.ts";
 import { rawResponse } from "./parse-error.ts";
-import { HttpCredentials, requireIdentityCoding, singleHeader } from "./request-head.ts";
+import { HttpCredentials, joined, requireIdentityCoding, singleHeader } from "./request-head.ts";
 import { send, type HttpResponse } from "./response.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
@@ -69,6 +70,7 @@ export class JsonRoutes {
       bodyRead: !hasBody(request),
       caller: undefined,
       client: undefined,
+      body: undefined,
       release: undefined,
     };
   }
@@ -114,8 +116,9 @@ export class JsonRoutes {
     const large = largeBytes(request, limit);
     if (large > 0 && caller) exchange.release = this.#largeBodies.take(caller.accountId, large);
     const body = readBody(request, limit);
-    if (!(body instanceof Promise)) exchange.bodyRead = true;
-    return body;
+    if (body instanceof Promise) return body.then((later) => keepBody(exchange, later));
+    exchange.bodyRead = true;
+    return keepBody(exchange, body);
   }
 
   /** Finds what a wallet would buy by POST at a path that it reads. */
@@ -135,7 +138,7 @@ export class JsonRoutes {
 
   /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
   context(
-    { request, record, gone, headers, path, caller, client }: HttpExchange,
+    { request, record, gone, headers, path, body, caller, client }: HttpExchange,
     memoForm: RequestContext["memoForm"],
   ): RequestContext {
     return {
@@ -146,9 +149,12 @@ export class JsonRoutes {
       signal: gone,
       xPayment: singleHeader(request, "x-payment"),
       paymentSignature: singleHeader(request, "payment-signature"),
+      credential: paymentCredentials(request.headers.authorization),
+      acceptPayment: joined(request.headers["accept-payment"]),
+      body,
       path,
       idempotencyKey: singleHeader(request, "idempotency-key"),
-      onSettlement: ({ header }) => headers.push(header),
+      onSettlement: (report) => headers.push(...report.headers),
       memoForm,
     };
   }
@@ -168,11 +174,14 @@ export class JsonRoutes {
   }
 
   /** Returns the response to an error, and adds its headers to the exchange. */
-  errorResponse({ request, record, headers, bodyRead }: HttpExchange, error: unknown): HttpResponse {
-    if (error instanceof MethodNotAllowedError) headers.push(["allow", error.allow]);
+  errorResponse({ request, record, headers, bodyRead }: HttpExchange, thrown: unknown): HttpResponse {
+    if (thrown instanceof MethodNotAllowedError) headers.push(["allow", thrown.allow]);
     if (!bodyRead && !request.complete) headers.push(["connection", "close"]);
     const { pipeline } = this.#deps;
-    return failureResponse(pipeline.failure(asToolgateError(error), record.requestId, record));
+    const failure = pipeline.failure(asToolgateError(thrown), record.requestId, record);
+    const answer = failureResponse(failure);
+    const problem = acceptsProblems(request.headers.accept) ? paymentProblem(failure.error) : undefined;
+    return problem ? asProblem(answer, problem) : answer;
   }
 
   /** Sends the response, and ends the record. */
@@ -240,14 +249,20 @@ function largeBytes(request: IncomingMessage, limit: number): number {
   return declared > USUAL_BYTES ? declared : 0;
 }
 
+/** Keeps a usual body: challenges are bound to it. The digest of a large one takes milliseconds. */
+function keepBody(exchange: HttpExchange, body: Buffer): Buffer {
+  if (body.length > 0 && body.length <= USUAL_BYTES) exchange.body = body;
+  return body;
+}
+
 /** Where wallets buy. */
 const SOLD = "/x402/";
 
 /** Whether a wallet asks for terms: it neither pays nor signed in. Indexers do, without any parameters. */
 export function isProbe({ headers }: IncomingMessage, { method, endpoint }: Operation): boolean {
-  const none = ["payment-signature", "x-payment", "sign-in-with-x"].every(
-    (name) => headers[name] === undefined,
-  );
+  const none =
+    ["payment-signature", "x-payment", "sign-in-with-x"].every((name) => headers[name] === undefined) &&
+    paymentCredentials(headers.authorization) === undefined;
   return endpoint.key === "wallet" && namesTool(method) && none;
 }
 

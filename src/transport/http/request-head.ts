@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import type { Credentials, PageRequest } from "../authentication.ts";
+import { bearerOf, type Credentials, type PageRequest } from "../authentication.ts";
 
 // Checks of request headers beyond Node's. Repeated headers arrive joined (`joinDuplicateHeaders`), so
 // contradicting values are never ignored.
@@ -14,7 +14,8 @@ export class HttpCredentials implements Credentials {
   }
 
   get authorization(): string | undefined {
-    return this.#request.headers.authorization;
+    const { authorization, "x-api-key": apiKey } = this.#request.headers;
+    return bearerOf(authorization, joined(apiKey));
   }
 
   get signIn(): string | undefined {

@@ -10,6 +10,8 @@ export interface HttpResponse {
   readonly json?: unknown;
   /** An encoded JSON body, instead of `json`. */
   readonly body?: Buffer;
+  /** Of `json`. Default application/json. */
+  readonly mediaType?: string;
   readonly headers?: readonly Header[];
   /** What a model server said, for protocols that have a place for it. */
   readonly refusal?: Refusal | undefined;
@@ -27,7 +29,8 @@ export function send(response: ServerResponse, headers: readonly Header[], answe
   const body = answer.body ?? (answer.json === undefined ? "" : JSON.stringify(answer.json));
   const length = Buffer.byteLength(body);
   const raw: string[] = ["content-length", String(length), "x-content-type-options", "nosniff"];
-  if (answer.json !== undefined || answer.body) raw.push("content-type", "application/json");
+  const mediaType = answer.mediaType ?? "application/json";
+  if (answer.json !== undefined || answer.body) raw.push("content-type", mediaType);
   if (answer.status === 402) raw.push("cache-control", "no-store");
   for (const [name, value] of headers) raw.push(name, value);
   for (const [name, value] of answer.headers ?? []) raw.push(name, value);

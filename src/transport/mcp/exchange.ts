@@ -5,7 +5,7 @@ import type { ProgressListener } from "../../domain/tools/tool.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { rateLimitHeaders, type Header } from "../headers.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Settlement, SettlementReport } from "../x402/settlement.ts";
+import type { SettlementReport } from "../x402/settlement.ts";
 
 /** Accept values that allow events (RFC 9110 section 12.5.1). */
 const EVENTS = /text\/event-stream|text\/\*|\*\/\*/i;
@@ -24,7 +24,7 @@ export class McpExchange {
   /** Of the request, or of the current message of a batch. */
   record: RequestRecord;
   #stream: EventStream | undefined;
-  #settlement: Settlement | undefined;
+  #settlement: SettlementReport["meta"] | undefined;
 
   constructor(http: HttpExchange, body: unknown, context: RequestContext) {
     this.#http = http;
@@ -57,7 +57,8 @@ export class McpExchange {
     return prefer !== undefined && IN_BAND.test(String(prefer));
   }
 
-  get settlement(): Settlement | undefined {
+  /** Of the call's payment, for `_meta`. */
+  get settlement(): SettlementReport["meta"] | undefined {
     return this.#settlement;
   }
 
@@ -68,7 +69,7 @@ export class McpExchange {
 
   /** Records the outcome. The header has room for one call only. */
   settled(report: SettlementReport): void {
-    this.#settlement = report.settlement;
+    this.#settlement = report.meta;
     if (!this.isBatch) this.context.onSettlement?.(report);
   }
 

@@ -11,6 +11,8 @@ export const RPC_ERROR = {
   invalidParams: -32602,
   headerMismatch: -32020,
   unsupportedVersion: -32022,
+  // Only for clients that announce the scheme (draft-payment-transport-mcp): MCP reserves the code.
+  paymentRequired: -32042,
 } as const;
 
 /** Id of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */
@@ -124,15 +126,20 @@ export function errorMessage(id: RequestId | null, code: number, message: string
   return { jsonrpc: "2.0", id, error: data === undefined ? { code, message } : { code, message, data } };
 }
 
-/** Merges the JSON-RPC error into the plain error, which is also its `data`: both clients read it. */
+/**
+ * Merges the JSON-RPC error into the plain error, which is also its `data`: both clients read it.
+ * @param more further members of `data`
+ */
 export function mergeRpcError(
   answer: HttpResponse,
   id: RequestId | null,
   code: number,
   message: string,
+  more?: object,
 ): HttpResponse {
   const body = typeof answer.json === "object" ? answer.json : {};
-  return { ...answer, json: { ...body, ...errorMessage(id, code, message, answer.json) } };
+  const data = more ? { ...body, ...more } : answer.json;
+  return { ...answer, json: { ...body, ...errorMessage(id, code, message, data) } };
 }
 
 /** Returns -32602 with the path of the invalid member. */

@@ -27,6 +27,7 @@ import {
 import { methodName, Methods } from "./methods.ts";
 import { requireMirroredHeaders } from "./mirrored-headers.ts";
 import {
+  announcesPayment,
   eraOf,
   modernResult,
   requireLegacyRevision,
@@ -86,6 +87,8 @@ export class McpHandler implements HttpHandler {
     pipeline.sizes.requireJson(bytes);
     try {
       const body = parseJson(bytes);
+      // A credential in `_meta` changes the body.
+      if (isJsonRpc(body)) http.body = undefined;
       const context = routes.context(http, "prefix");
       if (!isJsonRpc(body)) return routes.invoke(found, http.query, body, context);
       const exchange = new McpExchange(http, body, context);
@@ -136,21 +139,21 @@ export class McpHandler implements HttpHandler {
       return result instanceof Promise
         ? result
             .then((later) => success(id, era, later))
-            .catch((error) => this.#failure(error, id, era, exchange))
+            .catch((error) => this.#failure(error, message, id, exchange))
         : success(id, era, result);
     } catch (error) {
-      return this.#failure(error, id, era, exchange);
+      return this.#failure(error, message, id, exchange);
     }
   }
 
-  #failure(thrown: unknown, id: RequestId, era: Era, exchange: McpExchange): HttpResponse {
+  #failure(thrown: unknown, message: Message, id: RequestId, exchange: McpExchange): HttpResponse {
     if (thrown instanceof JsonRpcError) {
       exchange.record.failed(outcomeOf(thrown));
       return protocolError(thrown, id);
     }
     const failed = failedCall(thrown, exchange.inBand, exchange, this.#deps.pipeline);
-    if (failed.kind === "plain") return plainError(failed, id, exchange);
-    const answer = success(id, era, failed.result);
+    if (failed.kind === "plain") return plainError(failed, message, id, exchange);
+    const answer = success(id, eraOf(message, exchange.version), failed.result);
     return failed.preferred ? { ...answer, headers: [PREFERENCE_APPLIED] } : answer;
   }
 }
@@ -181,9 +184,19 @@ function acceptance(message: Message | undefined, era: Era, version: string | un
 }
 
 /** A bare JSON-RPC message: the official clients ignore an event with other members and keep waiting. */
-function plainError({ answer, message }: PlainFailure, id: RequestId, { stream }: McpExchange): HttpResponse {
-  if (!stream) return mergeRpcError(answer, id, answer.status, message);
-  return { status: answer.status, json: errorMessage(id, answer.status, message, answer.json) };
+function plainError(
+  { answer, message, challenges }: PlainFailure,
+  request: Message,
+  id: RequestId,
+  { stream }: McpExchange,
+): HttpResponse {
+  const { status, json } = answer;
+  if (challenges && announcesPayment(request)) {
+    const data = { ...(isJsonObject(json) && json), httpStatus: status, challenges };
+    return { ...answer, status: 200, json: errorMessage(id, RPC_ERROR.paymentRequired, message, data) };
+  }
+  if (!stream) return mergeRpcError(answer, id, status, message, challenges && { challenges });
+  return { status, json: errorMessage(id, status, message, json) };
 }
 
 /** Without the plain error members: clients detect the supported era by this body. */

@@ -5,6 +5,7 @@ import { type Catalogue, describedForModels } from "../../app/calls/catalogue.ts
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { displayUsd } from "../../domain/core/money.ts";
+import { SOLANA_CHARGE } from "../../domain/payments/payment-auth.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
 import type { McpExchange } from "./exchange.ts";
@@ -17,7 +18,11 @@ import { toolResult, withSettlement } from "./tool-result.ts";
 const EMPTY: Result = {};
 
 /** No change notifications: this server has neither the GET stream nor `subscriptions/listen`. */
-const CAPABILITIES = { tools: { listChanged: false } };
+const CAPABILITIES = {
+  tools: { listChanged: false },
+  // draft-payment-transport-mcp, capability advertisement.
+  experimental: { payment: { methods: { [SOLANA_CHARGE.method]: { intents: [SOLANA_CHARGE.intent] } } } },
+};
 
 /** Instructions for the model, in every era. */
 const INSTRUCTIONS =

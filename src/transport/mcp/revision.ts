@@ -59,6 +59,14 @@ function versionOf(params: JsonObject | undefined): string {
   return version;
 }
 
+/** Whether a modern request announces that its client pays by the scheme `Payment`. */
+export function announcesPayment({ params }: Message): boolean {
+  const meta = params?.["_meta"];
+  const capabilities = isJsonObject(meta) ? meta[META_CAPABILITIES] : undefined;
+  const experimental = isJsonObject(capabilities) ? capabilities["experimental"] : undefined;
+  return isJsonObject(experimental) && isJsonObject(experimental["payment"]);
+}
+
 function malformed(message: string): JsonRpcError {
   return new JsonRpcError(RPC_ERROR.invalidParams, message, { status: 400 });
 }

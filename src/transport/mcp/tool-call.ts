@@ -8,6 +8,7 @@ import type { Catalogue } from "../../app/calls/catalogue.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { TraceContext } from "../../domain/core/span.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
+import { META_CREDENTIAL } from "../../domain/payments/payment-auth.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { McpExchange, ProgressToken } from "./exchange.ts";
 import { invalidParams, JsonRpcError, RPC_ERROR } from "./json-rpc.ts";
@@ -21,6 +22,8 @@ export interface ToolCall {
   readonly progressToken: ProgressToken | undefined;
   /** `_meta["x402/payment"]` (x402 v2, MCP transport), as sent. */
   readonly payment: JsonValue | undefined;
+  /** `_meta["org.paymentauth/credential"]`, as sent. */
+  readonly credential: JsonValue | undefined;
   /** `_meta` has the caller's trace (MCP, `_meta`, trace context); undefined without one. */
   readonly trace: TraceContext | undefined;
 }
@@ -44,15 +47,17 @@ export function readToolCall(catalogue: Catalogue, params: JsonObject = {}): Too
   if (!tool) throw new JsonRpcError(RPC_ERROR.invalidParams, `Unknown tool: ${name.slice(0, 128)}`);
   if (!isJsonObject(args)) throw invalidParams("params.arguments", "must be an object");
   const request = callToolRequestFromJson({ tool: name, params: args });
+  const call = { tool, arguments: args, request };
   if (meta === undefined)
-    return { tool, arguments: args, request, progressToken: undefined, payment: undefined, trace: undefined };
+    return { ...call, progressToken: undefined, payment: undefined, credential: undefined, trace: undefined };
   if (!isJsonObject(meta)) throw invalidParams("params._meta", "must be an object");
   const proof = meta[META_PROOF] ?? undefined;
   if (proof !== undefined) request.paymentProof = proofOf(proof);
   const key = meta[META_KEY] ?? undefined;
   if (key !== undefined) request.idempotencyKey = keyOf(key);
   const payment = meta[META_PAYMENT] ?? undefined;
-  return { tool, arguments: args, request, progressToken: tokenOf(meta), payment, trace: traceOf(meta) };
+  const credential = meta[META_CREDENTIAL] ?? undefined;
+  return { ...call, progressToken: tokenOf(meta), payment, credential, trace: traceOf(meta) };
 }
 
 function traceOf({ traceparent, tracestate }: JsonObject): TraceContext | undefined {
@@ -82,15 +87,17 @@ function keyOf(json: JsonValue): string {
   throw invalidParams(`params._meta["${META_KEY}"]`, "must be a string");
 }
 
-export function contextOf({ progressToken, payment }: ToolCall, exchange: McpExchange): RequestContext {
+export function contextOf(call: ToolCall, exchange: McpExchange): RequestContext {
+  const { progressToken, payment, credential } = call;
   const { context, record } = exchange;
-  const { xPayment, paymentSignature } = context;
-  const plain = [progressToken, payment, xPayment, paymentSignature].every((value) => value === undefined);
+  const sent = [payment, credential, context.xPayment, context.paymentSignature, context.credential];
+  const plain = [progressToken, ...sent].every((value) => value === undefined);
   if (plain && context.record === record) return context;
   return {
     ...context,
     record,
     metaPayment: payment,
+    metaCredential: credential,
     progress: progressToken === undefined ? undefined : exchange.progressListener(progressToken),
     onSettlement: (report) => exchange.settled(report),
   };

@@ -9,7 +9,8 @@ import type { Header } from "../headers.ts";
 import { failureResponse } from "../http/failure-response.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Pipeline } from "../pipeline.ts";
-import type { Settlement } from "../x402/settlement.ts";
+import { challengeJson } from "../payment-auth/challenges.ts";
+import type { SettlementReport } from "../x402/settlement.ts";
 import type { McpExchange } from "./exchange.ts";
 import type { Result } from "./revision.ts";
 
@@ -36,7 +37,12 @@ export interface PlainFailure {
   readonly kind: "plain";
   readonly answer: HttpResponse;
   readonly message: string;
+  /** Of the scheme `Payment`; undefined when no payment is asked for. */
+  readonly challenges: readonly object[] | undefined;
 }
+
+/** Name of challenges in the `_meta` of a result, as clients of the scheme `Payment` read them. */
+const META_CHALLENGES = "org.paymentauth/payment-required";
 
 export function toolResult({ result = {}, receipt }: MessageShape<typeof CallToolResponseSchema>): Result {
   const blocks = blocksOf(result);
@@ -65,8 +71,8 @@ function isBlock(value: JsonValue): value is JsonObject {
   return isJsonObject(value) && BLOCKS.has(value["type"]);
 }
 
-export function withSettlement(result: Result, settlement: Settlement | undefined): Result {
-  return settlement ? { ...result, _meta: { ...result._meta, "x402/payment-response": settlement } } : result;
+export function withSettlement(result: Result, settlement: SettlementReport["meta"] | undefined): Result {
+  return settlement ? { ...result, _meta: { ...result._meta, ...settlement } } : result;
 }
 
 /**
@@ -96,6 +102,7 @@ export function failedCall(
     return {
       kind: "plain",
       answer,
+      challenges: challengesOf(failure),
       message: thrown instanceof ToolgateError ? thrown.message : "internal error",
     };
   const result = withSettlement(inBandResult(failure, answer.json), exchange.settlement);
@@ -103,10 +110,17 @@ export function failedCall(
 }
 
 /** Returns a failure as a tool result. Only a quote is named payment_required; no structuredContent. */
-function inBandResult({ error, offer }: Failure, body: unknown): Result {
-  const content = isJsonObject(body) && offer ? { ...body, ...offer.paymentRequired } : body;
+function inBandResult(failure: Failure, body: unknown): Result {
+  const { error, offers } = failure;
+  const content = isJsonObject(body) && offers?.x402 ? { ...body, ...offers.x402.paymentRequired } : body;
   const name = error.code === "PAYMENT_REQUIRED" ? "toolgate/payment_required" : "toolgate/error";
-  return { ...errorResult(JSON.stringify(content)), _meta: { [name]: body } };
+  const challenges = challengesOf(failure);
+  const offered = challenges && { [META_CHALLENGES]: { httpStatus: error.status, challenges } };
+  return { ...errorResult(JSON.stringify(content)), _meta: { [name]: body, ...offered } };
+}
+
+function challengesOf({ offers }: Failure): object[] | undefined {
+  return offers && offers.challenges.length > 0 ? offers.challenges.map(challengeJson) : undefined;
 }
 
 function errorResult(text: string): Result {

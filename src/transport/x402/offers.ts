@@ -47,6 +47,9 @@ export const SERVICE_NAME = "toolgate";
 /** Resource path for gRPC and Connect requests. */
 const CONNECT_PATH = "/toolgate.v1.ToolService/CallTool";
 
+/** Largest PAYMENT-REQUIRED that is chosen: a challenge and the other headers fit beside it into 8 KiB. */
+const MAX_HEADER_LENGTH = 6_400;
+
 /** What a client adds to the offer that it returns, bytes: a transaction in base64, and an identifier. */
 const RETURNED_WITH = 1_644 + 250;
 
@@ -121,7 +124,7 @@ export class X402Offers {
   }
 }
 
-/** Returns the offer with the first extension whose return fits into PAYMENT-SIGNATURE, or without one. */
+/** Returns the offer with the first extension that fits, also on its return, or without one. */
 function firstReturnable<Offer extends { readonly error: string }>(
   offerWith: (bazaar: object | undefined) => Offer,
   bazaars: readonly object[],
@@ -130,7 +133,8 @@ function firstReturnable<Offer extends { readonly error: string }>(
     const offer = offerWith(bazaar);
     // Clients return neither the message nor other entries of `accepts`.
     const { error: _, ...returned } = offer;
-    if (encodedLength(returned, RETURNED_WITH) <= MAX_ENCODED_LENGTH) return offer;
+    const fits = encodedLength(offer, 0) <= MAX_HEADER_LENGTH;
+    if (fits && encodedLength(returned, RETURNED_WITH) <= MAX_ENCODED_LENGTH) return offer;
   }
   return offerWith(undefined);
 }

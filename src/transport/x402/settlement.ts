@@ -8,7 +8,7 @@ import type { Header } from "../headers.ts";
 import { encodeHeader } from "./encode.ts";
 
 /** The outcome of a payment (x402, SettlementResponse). */
-export interface Settlement {
+interface Settlement {
   readonly success: boolean;
   /** Base58 signature; empty when nothing was settled. */
   readonly transaction: string;
@@ -19,11 +19,16 @@ export interface Settlement {
   readonly errorReason?: string;
 }
 
+/** The outcome of a payment in its scheme. */
 export interface SettlementReport {
-  readonly settlement: Settlement;
-  /** PAYMENT-RESPONSE, or X-PAYMENT-RESPONSE for version 1. */
-  readonly header: Header;
+  /** In the `_meta` of an MCP result. */
+  readonly meta: Readonly<Record<string, object>>;
+  /** PAYMENT-RESPONSE, or X-PAYMENT-RESPONSE for version 1; Payment-Receipt. */
+  readonly headers: readonly Header[];
 }
+
+/** Name of a settlement in the `_meta` of an MCP result. */
+const META_SETTLEMENT = "x402/payment-response";
 
 /** Returns the settlement of a successful call; undefined without an x402 payment. */
 export function settlementOfSuccess(
@@ -57,7 +62,7 @@ function settlementReport(
   if (version === undefined) return undefined;
   const settlement = { ...outcome, network: version === 2 ? X402_NETWORK : X402_V1_NETWORK };
   const name = version === 2 ? "payment-response" : "x-payment-response";
-  return { settlement, header: [name, encodeHeader(settlement)] };
+  return { meta: { [META_SETTLEMENT]: settlement }, headers: [[name, encodeHeader(settlement)]] };
 }
 
 /** Lower-case error code; x402 clients recognise `settlement_pending` for an open outcome. */

@@ -1,8 +1,14 @@
-import { gaslessProofs, messageHashOf, relayedPayer } from "../../../domain/payments/body-proof.ts";
-import type { StatedPayment, GaslessProof } from "../../../domain/payments/body-proof.ts";
+import {
+  gaslessProofs,
+  messageHashOf,
+  NOTHING_STATED,
+  relayedPayer,
+} from "../../../domain/payments/body-proof.ts";
+import type { GaslessProof } from "../../../domain/payments/body-proof.ts";
 import { malformedProof, ToolgateError } from "../../../domain/core/errors.ts";
 import type { MicroUsd } from "../../../domain/core/money.ts";
 import { parseMemo } from "../../../domain/payments/memo.ts";
+import { solanaCharge, type PaymentRequest } from "../../../domain/payments/payment-auth.ts";
 import type { Quote } from "../../../domain/payments/quote.ts";
 import { X_PAYMENT_FORMATS } from "../../../domain/payments/x402-payload.ts";
 import { X402_V1_NETWORK, x402Terms, type X402Treasury } from "../../../domain/payments/x402.ts";
@@ -40,8 +46,6 @@ interface GaslessPayment extends ChainPayment {
   readonly unsent: Unsent;
 }
 
-const NOTHING_STATED: StatedPayment = { amount: undefined, memo: undefined, stepId: undefined };
-
 /** A USDC transfer on Solana that the payer signs and the gateway sends (x402 `exact`). */
 export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment> {
   readonly name = gaslessProofs.name;
@@ -76,6 +80,14 @@ export class GaslessMethod implements PaymentMethod<GaslessProof, GaslessPayment
         ? { recentBlockhash: recent.blockhash, lastValidBlockHeight: String(recent.lastValidBlockHeight) }
         : {},
     };
+  }
+
+  async request({ quoteId, price }: Quote): Promise<PaymentRequest> {
+    const { relay, treasury, memoPrefix } = this.#deps;
+    if (!relay) throw new Error("a payment request while the relay is off");
+    const recentBlockhash = (await relay.recentBlockhash())?.blockhash;
+    const sponsor = { feePayerKey: relay.feePayer, recentBlockhash };
+    return solanaCharge(treasury, `${memoPrefix}:${quoteId}`, price, sponsor);
   }
 
   /** A claimed transaction stays known whatever has been configured since: it may have paid. */

@@ -1,10 +1,13 @@
 import { type TransferProof, transferProofs } from "../../../domain/payments/body-proof.ts";
 import { SOLANA } from "../../../domain/payments/payment-id.ts";
+import { solanaCharge } from "../../../domain/payments/payment-auth.ts";
 import { X_PAYMENT_FORMATS } from "../../../domain/payments/x402-payload.ts";
+import type { X402Treasury } from "../../../domain/payments/x402.ts";
 import { lateProof, settleOnChain, type ChainPayment, type ChainPaymentDeps } from "../chain-payment.ts";
 import type { PaymentInstructions, PaymentMethod } from "../payment-methods.ts";
 
 export interface TransferDeps extends ChainPaymentDeps {
+  readonly treasury: X402Treasury;
   readonly finality: Pick<PaymentMethod, "finalityStatuses">;
 }
 
@@ -19,6 +22,8 @@ export function transferMethod(deps: TransferDeps): PaymentMethod<TransferProof,
   return {
     ...transferProofs(deps.memoPrefix),
     instructions: () => INSTRUCTIONS,
+    request: async ({ quoteId, price }) =>
+      solanaCharge(deps.treasury, `${deps.memoPrefix}:${quoteId}`, price),
     identify: async ({ method, txSignature, quoteId, stated }) => ({
       method,
       network: SOLANA,

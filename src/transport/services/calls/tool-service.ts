@@ -8,6 +8,7 @@ import type { ToolCallResult } from "../../../app/calls/run-and-capture.ts";
 import type { CallContext, StartPayment } from "../../../domain/calls/call-context.ts";
 import { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { priceCall } from "../../../app/calls/price-call.ts";
+import type { Clock } from "../../../domain/core/clock.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { ASSET } from "../../../domain/payments/body-proof.ts";
 import { SOLANA } from "../../../domain/payments/payment-id.ts";
@@ -16,7 +17,8 @@ import type { ListedTool } from "../../../domain/tools/tool.ts";
 import { DetailedError } from "../../error-details.ts";
 import type { Caller } from "../../../domain/accounts/caller.ts";
 import type { RequestContext } from "../../request-context.ts";
-import type { X402Offers } from "../../x402/offers.ts";
+import type { QuoteOffers } from "../../offers.ts";
+import { receiptOfSuccess } from "../../payment-auth/receipt.ts";
 import { SharedMessage } from "../../shared-message.ts";
 import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../../x402/settlement.ts";
 import { idempotencyKeyOf } from "../request-fields.ts";
@@ -26,7 +28,7 @@ import { receiptMessage } from "./receipt-message.ts";
 import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
 export interface OfferForms {
-  readonly offers: X402Offers;
+  readonly offers: QuoteOffers;
   readonly messages: PaymentRequiredMessages;
 }
 
@@ -49,17 +51,21 @@ export function toolService(
       const { tool, params = {}, paymentProof } = request;
       if (context.record) context.record.params = params;
       const idempotencyKey = idempotencyKeyOf(request.idempotencyKey, context.idempotencyKey);
-      const { xPayment, paymentSignature, metaPayment, path, requestId, memoForm } = context;
+      const { xPayment, paymentSignature, metaPayment, requestId, memoForm } = context;
+      const { credential, metaCredential, body } = context;
       const proof = {
         xPayment,
         paymentSignature,
         metaPayment,
+        credential,
+        metaCredential,
+        body,
         paymentProof: paymentProof && bodyProof(paymentProof),
       };
       const notify = reportOnce(context);
       const succeeded = ({ result, receipt }: ToolCallResult) => {
         noteResult(context.record, result, receipt);
-        notify(settlementOfSuccess(proof, receipt));
+        notify(settlementOfSuccess(proof, receipt) ?? receiptOfSuccess(proof, receipt));
         return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
       };
       const failed = async (error: unknown) => {
@@ -67,12 +73,12 @@ export function toolService(
           notify(settlementOfFailure(proof, error));
           throw error;
         }
-        const offer = await offers.offer(error, path);
-        throw DetailedError.paymentRequired(error, messages.message(error, requestId, memoForm), offer);
+        const message = messages.message(error, requestId, memoForm);
+        throw DetailedError.paymentRequired(error, message, await offers.offer(error, context));
       };
       try {
         const toolCall = { tool, params, form: context.form, ...proof, idempotencyKey };
-        const called = callTool(deps, toolCall, callContext(context, proof, notify));
+        const called = callTool(deps, toolCall, callContext(context, proof, notify, deps.clock));
         return called instanceof Promise ? called.then(succeeded).catch(failed) : succeeded(called);
       } catch (error) {
         return failed(error);
@@ -110,10 +116,16 @@ function reportOnce({ onSettlement }: RequestContext): Notify {
 }
 
 /** The header of a stream is sent before there is a receipt, so its payment is reported at the start. */
-function callContext(context: RequestContext<Caller>, proof: ProofCarriers, notify: Notify): CallContext {
+function callContext(
+  context: RequestContext<Caller>,
+  proof: ProofCarriers,
+  notify: Notify,
+  clock: Clock,
+): CallContext {
   if (!context.output) return context;
   const onStart = (payment: StartPayment | undefined) => {
-    notify(payment && settlementOfSuccess(proof, payment));
+    const started = payment && { ...payment, createdAt: new Date(clock.now()) };
+    notify(settlementOfSuccess(proof, payment) ?? receiptOfSuccess(proof, started));
     context.onStart?.(payment);
   };
   return { ...context, onStart };

@@ -9,7 +9,8 @@ import type { RequestContext } from "../../request-context.ts";
 import { signInExtension } from "../../wallets/sign-in-required.ts";
 import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
 import type { OfferReceipts } from "../../x402/offer-receipt.ts";
-import type { X402Offers } from "../../x402/offers.ts";
+import type { QuoteOffers } from "../../offers.ts";
+import { receiptOfSuccess } from "../../payment-auth/receipt.ts";
 import type { SoldTools } from "../../x402/sold-tools.ts";
 import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.ts";
 import { bind, WALLET, type ServiceBinding } from "../../endpoint.ts";
@@ -20,7 +21,7 @@ import { receiptMessage } from "./receipt-message.ts";
 
 export interface WalletServiceOptions {
   readonly deps: CallToolDeps;
-  readonly offers: X402Offers;
+  readonly offers: QuoteOffers;
   readonly messages: PaymentRequiredMessages;
   readonly unpaid: Pick<UnpaidAnswers, "paid">;
   readonly sold: Pick<SoldTools, "byName">;
@@ -36,10 +37,10 @@ export function walletService(options: WalletServiceOptions | undefined): Servic
       if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
       if (context.xPayment !== undefined)
         throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
-      const { paymentSignature, requestId, signal } = context;
-      const caller = paymentSignature === undefined ? context.caller : undefined;
+      const { paymentSignature, credential, body, requestId, signal } = context;
+      const caller = (paymentSignature ?? credential) === undefined ? context.caller : undefined;
       if (caller) await context.client?.signIn?.use("POST", pathOf(tool));
-      const proof = { paymentSignature, xPayment: undefined, paymentProof: undefined };
+      const proof = { paymentSignature, credential, body, xPayment: undefined, paymentProof: undefined };
       const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
       try {
         const probed = context.unreadable !== undefined;
@@ -51,11 +52,12 @@ export function walletService(options: WalletServiceOptions | undefined): Servic
         noteResult(context.record, result, receipt);
         if (receipt && context.client) options.unpaid.paid(context.client);
         const extensions = receipt && payer && options.signed.bought(pathOf(tool), payer, receipt);
-        notify(context, settlementOfSuccess(proof, receipt, extensions || undefined));
+        const settled = settlementOfSuccess(proof, receipt, extensions || undefined);
+        notify(context, settled ?? receiptOfSuccess(proof, receipt));
         return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
       } catch (error) {
         if (error instanceof PaymentRequiredError)
-          throw await offered(options, explained(error, context), requestId);
+          throw await offered(options, explained(error, context), context);
         notify(context, settlementOfFailure(proof, error));
         throw error;
       }
@@ -89,14 +91,16 @@ function notify(context: RequestContext, report: ReturnType<typeof settlementOfF
 async function offered(
   { deps, offers, messages, sold, signIn }: WalletServiceOptions,
   error: PaymentRequiredError,
-  requestId: string,
+  context: RequestContext,
 ): Promise<ToolgateError> {
   const { tool, quote } = error;
   const path = pathOf(tool);
   const offerToken = deps.quotes.offerToken(quote);
   const extensions = signInExtension(signIn.challenge("POST", path));
-  const offer = await offers.offer(error, path, { offerToken, sold: sold.byName().get(tool), extensions });
-  if (offer) return DetailedError.paymentRequired(error, messages.forWallet(error, requestId), offer);
+  const wallet = { path, offerToken, sold: sold.byName().get(tool), extensions };
+  const offer = await offers.offer(error, context, wallet);
+  if (offer.x402)
+    return DetailedError.paymentRequired(error, messages.forWallet(error, context.requestId), offer);
   return new ToolgateError(
     "FORBIDDEN",
     `this call of ${tool} costs ${displayUsd(quote.price)}, which is too little for a payment of its own; ` +

@@ -173,7 +173,7 @@ describe("a payment to be relayed", () => {
     const txSignature = base58.encode(Buffer.alloc(64, `svc:${quote.quoteId}`));
     expect(failure).toMatchObject({ code: "TOOL_FAILED", txSignature });
     expect(await ledger.balance(context.caller.accountId)).toBe(PRICE);
-    expect(settlementOfFailure(asked, failure)?.settlement).toEqual({
+    expect(settlementOfFailure(asked, failure)?.meta["x402/payment-response"]).toEqual({
       success: true,
       transaction: txSignature,
       network: X402_NETWORK,
