@@ -40,6 +40,11 @@ const quoteOf = (cell: number) =>
 const base64 = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64");
 const paying = (cell: number) =>
   base64({ x402Version: 2, payload: {}, accepted: { extra: { memo: `svc:${quoteOf(cell)}` } } });
+const crediting = (cell: number) => {
+  const base64url = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64url");
+  const opaque = base64url({ quote_id: quoteOf(cell) });
+  return `Payment ${base64url({ challenge: { opaque }, payload: {} })}`;
+};
 const signingIn = (cell: number) => base64({ domain: "gateway.example", nonce: nonceOf(cell), address: "A" });
 
 const closing: (() => Promise<unknown> | void)[] = [];
@@ -101,6 +106,11 @@ const cellFor = async (headers: Record<string, string>) =>
 describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
   it.each([
     ["an API key", (cell: number) => ({ authorization: `Bearer ${keyOf(cell)}` })],
+    [
+      "an API key beside a payment",
+      (cell: number) => ({ authorization: "Payment e30", "x-api-key": keyOf(cell) }),
+    ],
+    ["a wallet's payment by the scheme Payment", (cell: number) => ({ authorization: crediting(cell) })],
     ["a wallet's payment of a quote", (cell: number) => ({ "payment-signature": paying(cell) })],
     ["a wallet's sign-in", (cell: number) => ({ "sign-in-with-x": signingIn(cell) })],
     ["a console session", (cell: number) => ({ cookie: `a=b; toolgate_session=${cell}.abc` })],
@@ -116,6 +126,8 @@ describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
     expect(await cellFor(signedIn)).toBe(2);
     expect(await cellFor(paid)).toBe(3);
     expect(await cellFor({ ...paid, authorization: `Bearer ${keyOf(1)}` })).toBe(1);
+    expect(await cellFor({ "x-api-key": keyOf(2), authorization: `Bearer ${keyOf(1)}` })).toBe(1);
+    expect(await cellFor({ "x-api-key": keyOf(1), authorization: crediting(2) })).toBe(1);
   });
 
   it("sends names without a cell, and of a cell that it does not know, to the first", async () => {
@@ -149,6 +161,9 @@ describe.skipIf(HAPROXY === undefined)("deploy/cells/haproxy.cfg", () => {
       { authorization: "Bearer sk-agent-0OIl" },
       { authorization: `Bearer sk-agent-${"z".repeat(300)}` },
       { "payment-signature": "%%%" },
+      { authorization: "Payment %%%" },
+      { authorization: "Payment e30" },
+      { "x-api-key": "none" },
       { "payment-signature": base64({ memo: "svc:qt_0" }) },
       { "sign-in-with-x": base64({ nonce: 5 }) },
       { cookie: "toolgate_session=abc.def" },
