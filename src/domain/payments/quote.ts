@@ -27,7 +27,12 @@ export interface Quote {
   expiresAt: number;
   /** Fingerprint of the quoted call, 32 bytes. */
   fingerprint: Buffer;
+  /** Version of the sealing key, which the id also names: decoding base58 takes longer than a MAC. */
+  keyVersion?: number;
 }
+
+/** What the secrets of a quote depend on. */
+type SealedId = Pick<Quote, "quoteId" | "keyVersion">;
 
 export interface SealingKey {
   /** 1..65535. A quote names its version, so that keys can rotate while quotes are open. */
@@ -85,8 +90,9 @@ export class Quotes {
     record.writeUIntBE(issuedAt, 24, 6);
     record.writeUInt32BE(this.#ttlMs, 30);
     fingerprint.copy(record, 34);
-    const quoteId = PREFIX + encodeBase58(this.#seal(record));
-    return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint: fingerprint };
+    const key = this.#keys.current();
+    const quoteId = PREFIX + encodeBase58(this.#seal(record, key));
+    return { quoteId, accountId, price, issuedAt, expiresAt, fingerprint, keyVersion: key.version };
   }
 
   /**
@@ -127,6 +133,7 @@ export class Quotes {
       issuedAt,
       expiresAt: issuedAt + record.readUInt32BE(30),
       fingerprint: record.subarray(34),
+      keyVersion: key.version,
     };
   }
 
@@ -134,12 +141,12 @@ export class Quotes {
    * Returns a secret that only the recipient of a quote knows: its payment shows the quote id to everyone who
    * reads the chain. @param quote issued or opened here
    */
-  offerToken({ quoteId }: Pick<Quote, "quoteId">): string {
-    return this.#mac(quoteId, `offer:${quoteId}`).toString("hex").slice(0, 32);
+  offerToken(quote: SealedId): string {
+    return this.#mac(quote, `offer:${quote.quoteId}`).toString("hex").slice(0, 32);
   }
 
   /** Whether the token was given out with the quote. Compares in constant time. */
-  isOfferToken(quote: Pick<Quote, "quoteId">, token: string | undefined): boolean {
+  isOfferToken(quote: SealedId, token: string | undefined): boolean {
     return isSameText(this.offerToken(quote), token);
   }
 
@@ -147,25 +154,23 @@ export class Quotes {
    * Returns the id of a challenge for a quote: like {@link offerToken} a secret of its recipient, which also
    * binds the challenge's parameters.
    */
-  challengeId({ quoteId }: Pick<Quote, "quoteId">, parameters: string): string {
-    return this.#mac(quoteId, `challenge:${parameters}`).toString("base64url");
+  challengeId(quote: SealedId, parameters: string): string {
+    return this.#mac(quote, `challenge:${parameters}`).toString("base64url");
   }
 
   /** Whether a challenge with these parameters was given out with the quote. Compares in constant time. */
-  isChallengeId(quote: Pick<Quote, "quoteId">, parameters: string, id: string): boolean {
+  isChallengeId(quote: SealedId, parameters: string, id: string): boolean {
     return isSameText(this.challengeId(quote, parameters), id);
   }
 
   /** HMAC-SHA256 with the key that seals the quote. */
-  #mac(quoteId: string, text: string): Buffer {
-    const version = decodeBase58(quoteId.slice(PREFIX.length))?.readUInt16BE(1);
-    const key = version === undefined ? undefined : this.#keys.version(version);
+  #mac({ quoteId, keyVersion = sealedOf(quoteId)?.readUInt16BE(1) }: SealedId, text: string): Buffer {
+    const key = keyVersion === undefined ? undefined : this.#keys.version(keyVersion);
     if (!key) throw new Error("no key seals this quote");
     return createHmac("sha256", this.#import(key.secret)).update(text).digest();
   }
 
-  #seal(record: Buffer): Buffer {
-    const { version, secret } = this.#keys.current();
+  #seal(record: Buffer, { version, secret }: SealingKey): Buffer {
     const header = Buffer.from([FORMAT, version >> 8, version & 0xff]);
     const nonce = this.#random.bytes(NONCE);
     const cell = Buffer.from([this.#cell.number >> 8, this.#cell.number & 0xff]);
