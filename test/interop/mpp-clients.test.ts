@@ -1,3 +1,5 @@
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
@@ -9,9 +11,11 @@ import { createPayKitClient } from "@solana/pay-kit/client";
 import { Challenge, PaymentRequest, Receipt } from "mppx";
 import { McpClient } from "mppx/mcp/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ToolService } from "#gen/toolgate/v1/tool_service_pb.ts";
 import { command } from "../tooling/command.ts";
 import { useWorld } from "../support/use-world.ts";
 import { request, type Agent } from "../support/world.ts";
+import { callGrpc, failureOf, grpcClient } from "../transport/grpc-client.ts";
 import { mppPayer, withApiKey, type MppPayer } from "./mpp-payer.ts";
 import { SLOT_MS } from "./x402-payer.ts";
 
@@ -174,6 +178,39 @@ describe("the mppx client with @solana/mpp", () => {
     expect(response.status, text).toBe(200);
     expect(JSON.parse(text).receipt.paid_by).toBe("transfer");
     expectReceipt(response, JSON.parse(text).receipt.tx_signature);
+  });
+});
+
+describe("a credential in metadata", () => {
+  it("buys a call over gRPC, with the receipt in the metadata", async () => {
+    const client = grpcClient(world.gateway.grpcAddress);
+    const { callTool } = ToolService.method;
+    const call = { tool: TOOL, params: PARAMS };
+    const key = { "x-api-key": agent.apiKey };
+    const refused = await failureOf(callGrpc(client, callTool, call, { metadata: key }));
+    const [challenge] = refused.metadata.get("www-authenticate");
+    const metadata = { ...key, authorization: await payer.credential(String(challenge)) };
+    const { message, headers } = await costing(PRICE, () => callGrpc(client, callTool, call, { metadata }));
+    client.close();
+    const [receipt] = headers.get("payment-receipt");
+    expect(Receipt.deserialize(String(receipt)).reference).toBe(message.receipt?.txSignature);
+  });
+
+  it("buys a call over Connect, with the receipt in a header", async () => {
+    const transport = createConnectTransport({ baseUrl: world.gateway.baseUrl, httpVersion: "1.1" });
+    const client = createClient(ToolService, transport);
+    const call = { tool: TOOL, params: PARAMS };
+    const headers = { "x-api-key": agent.apiKey };
+    const refused = await client.callTool(call, { headers }).then(() => undefined, ConnectError.from);
+    const authorization = await payer.credential(refused?.metadata.get("www-authenticate") ?? "");
+    let receipt: string | null = null;
+    const paid = await costing(PRICE, () =>
+      client.callTool(call, {
+        headers: { ...headers, authorization },
+        onHeader: (answered) => (receipt = answered.get("payment-receipt")),
+      }),
+    );
+    expect(Receipt.deserialize(receipt ?? "").reference).toBe(paid.receipt?.txSignature);
   });
 });
 

@@ -17,6 +17,10 @@ const KEYLESS: Tests = {
   files: ["test/attacks/keyless.test.ts"],
   only: "those who know it from the chain only|the wallet of a blocked account|say that the route is off",
 };
+const CREDENTIALS: Tests = {
+  files: ["test/attacks/payment-auth.test.ts"],
+  only: "a credential changed in transit",
+};
 const DEPOSITS: Tests = {
   files: ["test/crediting/wallet-payments.test.ts"],
   only: "refuses a deposit's transfer as a proof|treats a transfer with the deposit's reference",
@@ -45,6 +49,18 @@ export const PAYMENTS: readonly Mutant[] = [
       "A cell opens no quote of another cell, also with the same secrets.",
       'sealed && !this.#cell.isForeign("quote", sealed.readUInt16BE(SEALED - CELL)) ? sealed : undefined',
       "sealed",
+    ],
+  }),
+  ...mutants("src/app/payments/issued-challenge.ts", CREDENTIALS, {
+    "challenge-binding": [
+      "A credential answers a challenge of this gateway, with no parameter changed or left out.",
+      "!quotes.isChallengeId(quote, boundParameters(challenge), challenge.id)",
+      "false",
+    ],
+    "challenge-digest": [
+      "A challenge buys with the body that it was issued for.",
+      "contentDigest(body) !== challenge.digest",
+      "false",
     ],
   }),
   ...mutants("src/app/payments/pay-quote.ts", BINDINGS, {
