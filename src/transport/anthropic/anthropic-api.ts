@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { MESSAGES } from "../../dialects/messages/index.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
@@ -22,7 +21,6 @@ const EVENTS: StreamForm = { named: true, keepAlive: 'event: ping\ndata: {"type"
 export const ANTHROPIC_API: ModelApiRoutes = {
   transport: "anthropic",
   base: BASE,
-  prepare: takeKey,
   contractPath,
   bodyLimit: () => undefined,
   answer: (exchange, operation, bytes, calls) => {
@@ -40,12 +38,6 @@ export const ANTHROPIC_API: ModelApiRoutes = {
   errorOf: anthropicError,
   headersOf: anthropicHeaders,
 };
-
-/** Anthropic's clients send the key in a header of its own. */
-function takeKey({ headers }: IncomingMessage): void {
-  const key = headers["x-api-key"];
-  if (headers.authorization === undefined && typeof key === "string") headers.authorization = `Bearer ${key}`;
-}
 
 /** Betas are a part of the request, as the official clients have it. */
 function withBetas(body: JsonObject, header: string | undefined): JsonObject {

@@ -14,8 +14,6 @@ export interface ModelApiRoutes {
   readonly transport: Transport;
   /** Where its paths begin. */
   readonly base: string;
-  /** Puts credentials where the contract has them. */
-  readonly prepare?: (request: IncomingMessage) => void;
   /** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
   contractPath(path: string): string;
   /** Largest body; undefined: as the contract has it. */
@@ -45,7 +43,6 @@ export class ModelApiHandler implements HttpHandler {
 
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): boolean {
     if (request.url?.startsWith(this.#api.base) !== true) return false;
-    this.#api.prepare?.(request);
     void this.#serve(this.#deps.routes.open(this.#api.transport, request, response, gone));
     return true;
   }

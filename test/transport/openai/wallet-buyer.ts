@@ -1,6 +1,8 @@
 import OpenAI from "openai";
+import { Receipt } from "mppx";
 import { describe, expect, it } from "vitest";
 import { keypairSigner, payingFetch, ToolgateClient } from "../../../src/client/index.ts";
+import { mppPayer } from "../../interop/mpp-payer.ts";
 import type { World } from "../../support/world.ts";
 
 const FUNDS = 1_000_000n;
@@ -12,6 +14,27 @@ const call = { model: "good", messages: [{ role: "user" as const, content: "2+2?
  * @param quoted of a call without `max_tokens`, micro-USD
  */
 export function walletBuyer(world: World, charge: number, quoted: number): void {
+  describe("the client of the scheme Payment", () => {
+    it("pays a whole and a streamed chat of the official client", async () => {
+      const [agent, payer] = [await world.agent(), await mppPayer(world)];
+      const openai = new OpenAI({
+        baseURL: `${world.gateway.baseUrl}/openai/v1`,
+        apiKey: agent.apiKey,
+        maxRetries: 0,
+        defaultHeaders: { "X-API-Key": agent.apiKey },
+        fetch: payer.fetch,
+      });
+      for (const stream of [false, true]) {
+        const before = await payer.usdc();
+        const { response } = await openai.chat.completions.create({ ...call, stream }).withResponse();
+        const { reference } = Receipt.fromResponse(response);
+        const text = await response.text().catch(() => "");
+        expect(before - (await payer.usdc()), text).toBe(BigInt(quoted));
+        expect(reference).toMatch(/^\w{80,90}$/);
+      }
+    });
+  });
+
   describe("a wallet without an account", () => {
     it("buys a chat, makes an API key, and streams with the official client", async () => {
       const { baseUrl } = world.gateway;
