@@ -21,8 +21,16 @@ export interface CallPart {
   readonly index: number | undefined;
   readonly id: string;
   readonly type: string;
-  /** Undefined: it is no call of a function. */
-  readonly called: { readonly name: string; readonly input: string; readonly more: JsonObject } | undefined;
+  /** Undefined: it is no call of a function or custom tool. */
+  readonly called: Called | undefined;
+  readonly more: JsonObject;
+}
+
+export interface Called {
+  /** The member that has name and input. */
+  readonly as: "function" | "custom";
+  readonly name: string;
+  readonly input: string;
   readonly more: JsonObject;
 }
 
@@ -64,25 +72,27 @@ function readContent(content: JsonValue): { text: string; thoughts: string; othe
   return { text, thoughts, others };
 }
 
-const CALL = new Set(["index", "id", "type", "function"]);
-const CALLED = new Set(["name", "arguments"]);
+const CALL = new Set(["index", "id", "type", "function", "custom"]);
+const CALLED = { function: new Set(["name", "arguments"]), custom: new Set(["name", "input"]) };
 
 function readCall(call: JsonObject): CallPart {
-  const { index, id = null, type, function: called } = call;
+  const { index, id = null, type, function: called, custom } = call;
   const isFlat = called === undefined && typeof call["name"] === "string";
-  const own = isFlat ? call : called;
+  const own = isFlat ? call : (called ?? custom);
+  const as = isJsonObject(custom) && own === custom ? "custom" : "function";
   return {
     index: typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined,
     id: jsonText(id),
-    type: textOf(type),
+    type: textOf(type ?? (as === "custom" ? as : null)),
     called: isJsonObject(own)
       ? {
+          as,
           name: textOf(own["name"]),
-          input: jsonText(own["arguments"] ?? null),
-          more: isFlat ? {} : otherMembers(own, CALLED),
+          input: jsonText(own[as === "custom" ? "input" : "arguments"] ?? null),
+          more: isFlat ? {} : otherMembers(own, CALLED[as]),
         }
       : undefined,
-    more: otherMembers(call, isFlat ? new Set([...CALL, ...CALLED]) : CALL),
+    more: otherMembers(call, isFlat ? new Set([...CALL, ...CALLED[as]]) : CALL),
   };
 }
 

@@ -1,18 +1,22 @@
 import type { JsonObject } from "../domain/core/json.ts";
 import type { HalfCharacters } from "./half-characters.ts";
-import type { CallPart } from "./message-parts.ts";
+import type { Called, CallPart } from "./message-parts.ts";
 import { addMembers } from "./other-members.ts";
 
 interface Call {
   readonly place: number;
   readonly id: string;
   type: string;
-  isFunction: boolean;
+  /** Undefined until it has a name or input. */
+  as: Called["as"] | undefined;
   name: string;
   input: string;
   readonly more: JsonObject;
-  readonly functionMore: JsonObject;
+  readonly calledMore: JsonObject;
 }
+
+/** The member that has the input of a call. */
+const INPUT = { function: "arguments", custom: "input" } as const;
 
 /** Assembles tool calls. Each gets an index of its own, as some servers send several at one. */
 export class ToolCalls {
@@ -35,11 +39,11 @@ export class ToolCalls {
   }
 
   result(): JsonObject[] {
-    return this.#calls.map(({ id, type, isFunction, name, input, more, functionMore }) => ({
+    return this.#calls.map(({ id, type, as, name, input, more, calledMore }) => ({
       ...more,
       id,
       type,
-      ...(isFunction && { function: { ...functionMore, name, arguments: input } }),
+      ...(as && { [as]: { ...calledMore, name, [INPUT[as]]: input } }),
     }));
   }
 
@@ -53,16 +57,17 @@ export class ToolCalls {
     // Some servers repeat the name with each part.
     const name = called.name === call.name ? "" : called.name.toWellFormed();
     const input = this.#halves.take(`call ${call.place}`, called.input);
-    call.isFunction = true;
+    call.as = called.as;
     call.name += name;
     call.input += input;
-    addMembers(call.functionMore, called.more);
-    return { ...head, function: { ...called.more, ...(name !== "" && { name }), arguments: input } };
+    addMembers(call.calledMore, called.more);
+    const own = { ...called.more, ...(name !== "" && { name }), [INPUT[called.as]]: input };
+    return { ...head, [called.as]: own };
   }
 
   #start(id: string, index: number): Call {
     const place = this.#calls.length;
-    const empty = { type: "function", isFunction: false, name: "", input: "", more: {}, functionMore: {} };
+    const empty = { type: "function", as: undefined, name: "", input: "", more: {}, calledMore: {} };
     const call: Call = { place, id, ...empty };
     this.#calls.push(call);
     this.#byIndex.set(index, [...(this.#byIndex.get(index) ?? []), call]);

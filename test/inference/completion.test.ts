@@ -38,6 +38,20 @@ const called = ({ message, deltas }: ReturnType<typeof read>) => {
 };
 
 describe("tool calls", () => {
+  it("assembles the input of custom tools, repeated pieces too, and counts its characters", () => {
+    const completion = new Completion();
+    const take = (call: object) =>
+      completion.take({ choices: [{ delta: { tool_calls: [{ index: 0, ...call }] } }] });
+    take({ id: "a", type: "custom", custom: { name: "patch", input: "+" } });
+    take({ custom: { input: "+" } });
+    take({ custom: { input: " x" } });
+    const { whole, delivered } = completion.result("stop");
+    expect(whole?.message["tool_calls"]).toEqual([
+      { id: "a", type: "custom", custom: { name: "patch", input: "++ x" } },
+    ]);
+    expect(delivered?.characters).toBe("patch++ x".length);
+  });
+
   const F = '{"a":1}';
   it.each<[what: string, parts: unknown[], calls: unknown[]]>([
     [
