@@ -30,10 +30,11 @@ describe("docs/reference/tools.md", () => {
   });
 
   it("docs/reference/tools.md lists every published model", () => {
+    const lines = page.replaceAll("\n  ", " ").split("\n");
     for (const { id } of KNOWN_MODELS) {
       const [publisher, name] = id.split("/");
-      const row = page.split("\n").find((line) => line.startsWith(`| ${publisher} |`));
-      expect(row?.split(/[|,]/).map((cell) => cell.trim())).toContain(name);
+      const row = lines.find((line) => line.startsWith(`- ${publisher}: `));
+      expect(row?.split(/[:,]/).map((cell) => cell.trim())).toContain(name);
     }
   });
 
