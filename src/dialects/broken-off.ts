@@ -32,3 +32,12 @@ export function chargeIn({ usage = null, receipt_id, receipt }: JsonObject): Jso
     ...(receipt !== undefined && { receipt }),
   };
 }
+
+/** Members that the gateway's own would contradict. */
+const OWN = /^(?:cost(?:_.*)?|receipt(?:_id)?|estimated)$/;
+
+/** Returns an object of a server without members that say what the gateway charged. */
+export function withoutCharge(object: unknown): JsonObject {
+  const members = Object.entries(objectOf(object)).filter(([name]) => !OWN.test(name));
+  return Object.fromEntries(members);
+}

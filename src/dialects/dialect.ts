@@ -38,7 +38,7 @@ export interface EventMaker {
   /** Returns an event of a server of the same API as callers get it. @param head `id` and `model` */
   pass(event: JsonObject, head: JsonObject): readonly JsonObject[];
   /** Returns the events that end what the model said; usage and charge come after them. */
-  end(): readonly JsonObject[];
+  end(completion: JsonObject): readonly JsonObject[];
 }
 
 /** How a model server of an API is asked and read. */

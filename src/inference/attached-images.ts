@@ -1,29 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { isJsonObject, type JsonObject, objectsOf } from "../domain/core/json.ts";
+import type { JsonObject } from "../domain/core/json.ts";
 import type { AttachedTexts } from "../domain/tools/chat.ts";
+import { withImageUrls } from "../domain/tools/image-urls.ts";
 
 /** Returns a body as JSON in which the images are where they are named, without building their text. */
 export async function withImages(body: JsonObject, attached: AttachedTexts): Promise<Buffer> {
   // Unlike the names, these are in no text of the caller.
   const places = new Map<string, Uint8Array>();
-  const placed = (part: JsonObject): JsonObject => {
-    const { image_url: image } = part;
-    const bytes = isJsonObject(image) && typeof image["url"] === "string" && attached.get(image["url"]);
-    if (!isJsonObject(image) || !bytes) return part;
-    const url = randomUUID();
-    places.set(url, bytes);
-    return { ...part, image_url: { ...image, url } };
-  };
-  const messages = objectsOf(body["messages"]).map((message) => {
-    const { content } = message;
-    if (!Array.isArray(content)) return message;
-    return {
-      ...message,
-      content: content.map((part) => (isJsonObject(part) ? placed(part) : part)),
-    };
+  const named = withImageUrls(body, (url) => {
+    const bytes = attached.get(url);
+    if (!bytes) return url;
+    const place = randomUUID();
+    places.set(place, bytes);
+    return place;
   });
-  let rest = JSON.stringify({ ...body, messages });
+  let rest = JSON.stringify(named);
   const pieces: Uint8Array[] = [];
   for (const [place, image] of places) {
     const at = rest.indexOf(place);

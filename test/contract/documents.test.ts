@@ -121,6 +121,7 @@ describe("the OpenAPI document", () => {
       "/x402/vram_estimate": sold,
       "/openai/v1/models": _models,
       "/openai/v1/chat/completions": _chats,
+      "/openai/v1/responses": _responses,
       "/anthropic/v1/models": _anthropic,
       "/anthropic/v1/messages": _messages,
       ...others

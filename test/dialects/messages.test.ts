@@ -210,7 +210,7 @@ describe("conversions", () => {
       delta(0, { function: { arguments: "1}" } }),
     ].flatMap((chunk) => events.take(chunk));
     const inputs = new Map<JsonValue, string>();
-    for (const { type, index = null, delta: part } of [...made, ...events.end()])
+    for (const { type, index = null, delta: part } of [...made, ...events.end({})])
       if (type === "content_block_delta" && isJsonObject(part))
         inputs.set(
           index,

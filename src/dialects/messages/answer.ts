@@ -7,8 +7,9 @@ import {
   parsedJson,
   isJsonObject,
 } from "../../domain/core/json.ts";
+import { withoutCharge } from "../broken-off.ts";
 import { stopOf } from "./stop-reason.ts";
-import { usageFrom, usageOfServer, withoutCharge } from "./usage.ts";
+import { usageFrom, usageOfServer } from "./usage.ts";
 
 interface Asked {
   readonly stops: readonly JsonValue[];

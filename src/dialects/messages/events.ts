@@ -1,7 +1,8 @@
 import { type JsonObject, objectOf, objectsOf, parsedJson } from "../../domain/core/json.ts";
+import { withoutCharge } from "../broken-off.ts";
 import type { EventMaker } from "../dialect.ts";
 import { headOf, thinkingBlock } from "./answer.ts";
-import { usageFrom, withoutCharge } from "./usage.ts";
+import { usageFrom } from "./usage.ts";
 
 interface OpenBlock {
   readonly index: number;

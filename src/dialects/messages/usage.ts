@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, objectOf } from "../../domain/core/json.ts";
+import { withoutCharge } from "../broken-off.ts";
 
 /** Returns the usage of a chat completion as Anthropic counts it: cached tokens beside the others. */
 export function usageFrom(usage: JsonObject): JsonObject {
@@ -13,15 +14,6 @@ export function usageFrom(usage: JsonObject): JsonObject {
     ...(reasoning !== undefined && { output_tokens_details: { thinking_tokens: reasoning } }),
     ...(estimated !== undefined && { estimated }),
   };
-}
-
-/** Members that the gateway's own would contradict. */
-const OWN = /^(?:cost(?:_.*)?|receipt(?:_id)?|estimated)$/;
-
-/** Returns an object of a server without members that say what the gateway charged. */
-export function withoutCharge(object: unknown): JsonObject {
-  const members = Object.entries(objectOf(object)).filter(([name]) => !OWN.test(name));
-  return Object.fromEntries(members);
 }
 
 /** Returns a server's usage; an estimate replaces its counts. @param counted as of a chat completion */

@@ -31,8 +31,9 @@ export function dialectChat(
         const events = request.events(promptTokens);
         const { output } = context;
         const { completion, used } = await run(context, output && listenerOf(head, events, output));
-        if (output) void writeAll(output, events.end());
-        return request.answerOf(answerOf(head, completion, used), completion.passed);
+        const answer = answerOf(head, completion, used);
+        if (output) void writeAll(output, events.end(answer));
+        return request.answerOf(answer, completion.passed);
       },
     };
   };

@@ -82,7 +82,8 @@ function openAi({ baseUrl, catalogue }: LlmsTextOptions): string[] {
   if (models.length === 0) return [];
   return [
     `Clients of the OpenAI API take \`${baseUrl()}/openai/v1\` as base URL and the same key: ` +
-      "`GET /openai/v1/models` and `POST /openai/v1/chat/completions`, whole or with `stream`. " +
+      "`GET /openai/v1/models`, `POST /openai/v1/chat/completions` and `/openai/v1/responses`, whole or " +
+      "with `stream`. " +
       "`usage.cost_usdc_microusd` is the charge.",
     `Those of Anthropic's API take \`${baseUrl()}/anthropic\`, with \`POST /v1/messages\`.`,
     "",

@@ -1,27 +1,41 @@
 /** The operations of the APIs of language models in the OpenAPI document. Their protocols are not ours. */
 
+interface Answer {
+  readonly path: string;
+  readonly id: string;
+  /** The member that has the conversation, and its schema. */
+  readonly said: object;
+}
+
 interface ModelApiText {
   /** Start of the operations' ids. */
   readonly name: string;
   readonly tag: string;
   readonly base: string;
-  readonly answer: { readonly path: string; readonly id: string };
+  readonly answers: readonly Answer[];
   readonly what: string;
 }
+
+const OBJECT = { type: "object", additionalProperties: true };
+const MESSAGES = { messages: { type: "array", minItems: 1, items: OBJECT } };
+const INPUT = { input: { oneOf: [{ type: "string" }, { type: "array", items: OBJECT }] } };
 
 const APIS: readonly ModelApiText[] = [
   {
     name: "OpenAi",
     tag: "OpenAI",
     base: "/openai/v1",
-    answer: { path: "/chat/completions", id: "ChatCompletions" },
-    what: "The OpenAI API: chat completions and models. Requires an API key as the bearer token.",
+    answers: [
+      { path: "/chat/completions", id: "ChatCompletions", said: MESSAGES },
+      { path: "/responses", id: "Responses", said: INPUT },
+    ],
+    what: "The OpenAI API: chat completions, responses and models. Requires an API key as the bearer token.",
   },
   {
     name: "Anthropic",
     tag: "Anthropic",
     base: "/anthropic/v1",
-    answer: { path: "/messages", id: "Messages" },
+    answers: [{ path: "/messages", id: "Messages", said: MESSAGES }],
     what: "Anthropic's API: messages and models. Requires an API key as the bearer token or `x-api-key`.",
   },
 ];
@@ -50,22 +64,10 @@ const ERROR = {
     },
   },
 };
-const OBJECT = { type: "object", additionalProperties: true };
-const BODY = {
-  type: "object",
-  properties: {
-    model: { type: "string" },
-    messages: { type: "array", minItems: 1, items: OBJECT },
-    stream: { type: "boolean" },
-  },
-  required: ["model", "messages"],
-  additionalProperties: true,
-};
-
 export const MODEL_API_PATHS: Readonly<Record<string, object>> = Object.fromEntries<object>(
   APIS.flatMap((api): [string, object][] => [
     [`${api.base}/models`, { get: modelsOf(api) }],
-    [`${api.base}${api.answer.path}`, { post: answerOf(api) }],
+    ...api.answers.map((one): [string, object] => [`${api.base}${one.path}`, { post: answerOf(api, one) }]),
   ]),
 );
 
@@ -82,13 +84,19 @@ function modelsOf({ name, tag }: ModelApiText) {
   };
 }
 
-function answerOf({ name, tag, answer: { id } }: ModelApiText) {
+function answerOf({ name, tag }: ModelApiText, { id, said }: Answer) {
+  const schema = {
+    type: "object",
+    properties: { model: { type: "string" }, ...said, stream: { type: "boolean" } },
+    required: ["model", ...Object.keys(said)],
+    additionalProperties: true,
+  };
   return {
     operationId: `${name}${id}`,
     summary: "Answers a conversation, whole or as a stream; charges what was used",
     tags: [tag],
     parameters: [{ $ref: "#/components/parameters/Idempotency-Key" }],
-    requestBody: { required: true, content: { "application/json": { schema: BODY } } },
+    requestBody: { required: true, content: { "application/json": { schema } } },
     responses: {
       "200": {
         description: "The answer; with stream its events, of which one of the last has the charge",

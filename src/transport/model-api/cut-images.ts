@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
+import type { JsonObject } from "../../domain/core/json.ts";
 import type { AttachedTexts } from "../../domain/tools/chat.ts";
+import { withImageUrls } from "../../domain/tools/image-urls.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 
 /** Bytes of a text from which it is cut out of a message. */
@@ -94,16 +95,10 @@ function tooMany(): ToolgateError {
 /** @throws ToolgateError PAYLOAD_TOO_LARGE unless each text that was cut out is the URL of one image */
 export function requireImages(body: JsonObject, attached: AttachedTexts): void {
   const uses = new Map<string, number>();
-  for (const message of objectsOf(body["messages"]))
-    for (const part of objectsOf(message["content"])) {
-      const image = part["image_url"];
-      const url = isJsonObject(image) ? image["url"] : undefined;
-      if (typeof url === "string") uses.set(url, (uses.get(url) ?? 0) + 1);
-    }
+  withImageUrls(body, (url) => {
+    uses.set(url, (uses.get(url) ?? 0) + 1);
+    return url;
+  });
   if ([...attached.keys()].every((name) => uses.get(name) === 1)) return;
   throw new ToolgateError("PAYLOAD_TOO_LARGE", "body: only the URLs of images may be that long; send less");
-}
-
-function objectsOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

@@ -34,6 +34,8 @@ export interface AskedStream {
   readonly form: StreamForm;
   /** Returns the events that end the stream. @param sent number of events before */
   readonly lastEvents: (answer: JsonObject, sent: number) => readonly object[];
+  /** Returns an error as an event. Undefined: as in a response. */
+  readonly errorEvent?: (error: JsonObject, sent: number) => object;
 }
 
 /** The calls of the model APIs: of their bodies, whole and streamed. */
@@ -105,8 +107,9 @@ export class ModelCalls {
         output.stop();
         throw error;
       }
-      const answer = this.#deps.routes.errorResponse(exchange, error);
-      return { ...this.#errorOf(answer), stream: output };
+      const answer = this.#errorOf(this.#deps.routes.errorResponse(exchange, error));
+      const json = stream.errorEvent?.(objectOf(answer.json), output.sent) ?? answer.json;
+      return { ...answer, json, stream: output };
     }
   }
 }

@@ -1,7 +1,9 @@
 import { ToolgateError, invalidField } from "../../domain/core/errors.ts";
 import type { AttachedTexts } from "../../domain/tools/chat.ts";
-import { type JsonObject, isJsonObject, type JsonValue } from "../../domain/core/json.ts";
+import { type JsonObject, isJsonObject, type JsonValue, objectOf } from "../../domain/core/json.ts";
 import { lastChunks } from "../../dialects/chat/last-chunks.ts";
+import { RESPONSES } from "../../dialects/responses/index.ts";
+import type { Form } from "../../domain/tools/tool.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 import { cutImages, requireImages } from "../model-api/cut-images.ts";
@@ -15,6 +17,7 @@ import { modelById, modelList } from "./models.ts";
 const BASE = "/openai/v1/";
 const MODELS = `${BASE}models`;
 const CHAT = `${BASE}chat/completions`;
+const RESPONSES_PATH = `${BASE}responses`;
 const EMBEDDINGS = `${BASE}embeddings`;
 /** Bytes of which another thread computes the digest in a millisecond, at least. */
 const DIGESTED_PER_MS = 400_000;
@@ -23,15 +26,19 @@ const [COMPLETE, EMBED] = ["inference_chat", "inference_embed"];
 /** OpenAI API, "Streaming". */
 const CHUNKS: StreamForm = { named: false, keepAlive: ": keep-alive\n\n", end: "data: [DONE]\n\n" };
 
-/** The OpenAI API: chat completions, whole and streamed, embeddings and models. */
+/** OpenAI API, "Streaming events" of responses. */
+const EVENTS: StreamForm = { named: true, keepAlive: ": keep-alive\n\n", end: "" };
+
+/** The OpenAI API: chat completions and responses, whole and streamed, embeddings and models. */
 export const OPENAI_API: ModelApiRoutes = {
   transport: "openai",
   base: BASE,
   contractPath,
-  bodyLimit: (path, calls) => (path === CHAT ? imageLimit(calls) : undefined),
+  bodyLimit: (path, calls) => (path in READERS ? imageLimit(calls) : undefined),
   answer: (exchange, operation, body, calls) => {
     const { path } = exchange;
-    if (path === CHAT) return chat(exchange, operation, body, calls);
+    const read = READERS[path];
+    if (read) return chat(exchange, operation, body, { calls, read });
     if (path === EMBEDDINGS) return embed(exchange, operation, body, calls);
     const apis = calls.apisOf();
     const listed = {
@@ -68,12 +75,12 @@ async function chat(
   exchange: HttpExchange,
   operation: Operation,
   bytes: Buffer,
-  calls: ModelCalls,
+  { calls, read }: { readonly calls: ModelCalls; readonly read: ReadChat },
 ): Promise<HttpResponse> {
   const { sizes, time } = calls.pipeline;
   const complete = (body: JsonObject, attached?: AttachedTexts) => {
-    const { params, stream } = readChatRequest(body);
-    const call = { tool: COMPLETE, form: "openai" as const, params };
+    const { form, params, stream } = read(body);
+    const call = { tool: COMPLETE, form, params };
     return calls.respond(exchange, operation, call, stream, attached && { attached });
   };
   if (bytes.length <= sizes.limitOf(COMPLETE)) return complete(calls.parsed(bytes, COMPLETE));
@@ -101,9 +108,11 @@ function requireSize({ length }: Buffer, id: JsonValue | undefined, calls: Model
 
 /** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
 function contractPath(path: string): string {
-  if (path === CHAT || path === EMBEDDINGS) return "/v1/mcp/tools/call";
+  if (path in READERS || path === EMBEDDINGS) return "/v1/mcp/tools/call";
   if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
-  const paths = [MODELS, CHAT, EMBEDDINGS].join(", ");
+  if (path.startsWith(`${RESPONSES_PATH}/`))
+    throw new ToolgateError("NOT_FOUND", "responses are not stored; send the whole conversation as input");
+  const paths = [MODELS, CHAT, RESPONSES_PATH, EMBEDDINGS].join(", ");
   throw new ToolgateError("NOT_FOUND", `no route matches this path; there are ${paths}`);
 }
 
@@ -135,22 +144,43 @@ function withNumbers(item: JsonValue): JsonValue {
   return { ...item, embedding };
 }
 
-/** OpenAI API, "Create chat completion". */
-interface ChatCompletionRequest {
+interface ChatRequest {
+  readonly form: Form;
   /** The body without what concerns only the form of the answer: a repeat may ask for another. */
   readonly params: JsonObject;
   readonly stream: AskedStream | undefined;
 }
 
 /** @throws ToolgateError INVALID_REQUEST */
-function readChatRequest(body: JsonObject): ChatCompletionRequest {
+type ReadChat = (body: JsonObject) => ChatRequest;
+
+const READERS: Readonly<Record<string, ReadChat>> = { [CHAT]: readChat, [RESPONSES_PATH]: readResponses };
+
+/** OpenAI API, "Create chat completion". */
+function readChat(body: JsonObject): ChatRequest {
   const { stream = null, stream_options: options = null, ...params } = body;
   const isStreamed = readStream(stream);
   if (options !== null && !isStreamed)
     throw invalidField("stream_options", "is for streams; set stream to true, or leave it out");
   const usageChunk = options !== null && includesUsage(options);
   const lastEvents = (answer: JsonObject, sent: number) => lastChunks(answer, sent > 0, usageChunk);
-  return { params, stream: isStreamed ? { form: CHUNKS, lastEvents } : undefined };
+  return { form: "openai", params, stream: isStreamed ? { form: CHUNKS, lastEvents } : undefined };
+}
+
+/** OpenAI API, "Create a model response". */
+function readResponses({ stream = null, ...params }: JsonObject): ChatRequest {
+  const { api, lastEvents } = RESPONSES;
+  return {
+    form: api,
+    params,
+    stream: readStream(stream) ? { form: EVENTS, lastEvents, errorEvent } : undefined,
+  };
+}
+
+/** The event `error`, whose members are beside those of our errors. */
+function errorEvent(error: JsonObject, sequence_number: number): JsonObject {
+  const { param = null } = objectOf(error["error"]);
+  return { ...error, type: "error", param, sequence_number };
 }
 
 /** OpenAI API, "Create chat completion", `stream_options`. Others concern other servers' streams. */

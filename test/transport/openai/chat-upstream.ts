@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { AGENT_USAGE, agentStep } from "../anthropic/agent-upstream.ts";
 import { answerMessages } from "../anthropic/messages-upstream.ts";
 import { embed } from "./embedding-upstream.ts";
+import { respond } from "../responses/responses-upstream.ts";
 import { json, modelServer, type ModelServer } from "../../inference/model-server.ts";
 
 /** What a request to the upstream contains. */
@@ -196,6 +197,8 @@ export async function chatUpstream(key: string): Promise<ModelServer> {
       return embed(response, JSON.parse(server.received.at(-1)?.body ?? ""));
     const received = server.received.at(-1);
     if (request.url === "/v1/messages" && received) return answerMessages(response, received);
+    if (request.url === "/v1/responses" && received)
+      return respond(response, { ...JSON.parse(received.body), key });
     const asked: Asked = { ...JSON.parse(server.received.at(-1)?.body ?? "{}"), key };
     void BEHAVIOURS[asked.model]?.(response, asked);
   });

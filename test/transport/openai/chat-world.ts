@@ -9,6 +9,7 @@ import type { Agent } from "../../support/world.ts";
 import { chatUpstream, MODELS } from "./chat-upstream.ts";
 import { MESSAGES_MODELS } from "../anthropic/messages-upstream.ts";
 import { EMBEDDING_MODELS } from "./embedding-upstream.ts";
+import { RESPONSES_MODELS } from "../responses/responses-upstream.ts";
 
 export const BALANCE = 1_000_000n;
 const TERMS = {
@@ -76,11 +77,15 @@ export function useChatWorld() {
       api_key_env: "TOOL_FIRST_KEY",
       models: [{ id, ...TERMS, ...MESSAGES_TERMS }],
     }));
+    const responders = RESPONSES_MODELS.map((models, at) => ({
+      name: `responses-${at}`,
+      api: "responses",
+      api_key_env: "TOOL_FIRST_KEY",
+      models: models.map((model) => ({ ...model, ...TERMS, image_tokens: 100 })),
+    }));
+    const all = [...upstreams, second, ...embedders, ...messages, ...responders];
     const file = path.join(folder, "config.json");
-    writeFileSync(
-      file,
-      JSON.stringify({ inference: { upstreams: [...upstreams, second, ...embedders, ...messages] } }),
-    );
+    writeFileSync(file, JSON.stringify({ inference: { upstreams: all } }));
     return {
       TOOLGATE_CONFIG: file,
       INFERENCE_BASE_URL: upstream.baseUrl,
