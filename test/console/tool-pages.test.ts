@@ -34,6 +34,16 @@ describe("snippets of a tool", () => {
     ]);
   });
 
+  it("puts the model behind Codex in three lines", () => {
+    const lines = snippet("codex", { tool: "inference_chat", params: { model: "it's" } }).split("\n");
+    const provider = `name = "Toolgate", base_url = "${BASE}/openai/v1", env_key = "TOOLGATE_API_KEY"`;
+    expect(lines).toEqual([
+      "codex --model 'it'\\''s' \\",
+      "  --config model_provider=toolgate \\",
+      `  --config 'model_providers.toolgate={ ${provider} }'`,
+    ]);
+  });
+
   it("reads the key from the environment in every snippet", () => {
     for (const { id, text } of snippetsOf(BASE, { tool: "inference_chat", params }))
       expect(text, id).toContain("TOOLGATE_API_KEY");

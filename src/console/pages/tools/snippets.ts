@@ -41,7 +41,10 @@ export function snippetsOf(baseUrl: string, call: ToolCall): readonly Snippet[] 
           },
         ]),
     ...(call.tool === "inference_chat"
-      ? [{ id: "claude-code", label: "Claude Code", text: claudeCodeSnippet(baseUrl, call.params) }]
+      ? [
+          { id: "claude-code", label: "Claude Code", text: claudeCodeSnippet(baseUrl, call.params) },
+          { id: "codex", label: "Codex", text: codexSnippet(baseUrl, call.params) },
+        ]
       : []),
     {
       id: "mcp",
@@ -66,12 +69,26 @@ function openaiSnippet(baseUrl: string, method: string, params: JsonObject): str
 }
 
 /** What a shell takes: the key comes from the environment here, too. */
-function claudeCodeSnippet(baseUrl: string, { model }: JsonObject): string {
+function claudeCodeSnippet(baseUrl: string, params: JsonObject): string {
   return [
     `export ANTHROPIC_BASE_URL=${baseUrl}/anthropic`,
     'export ANTHROPIC_API_KEY="$TOOLGATE_API_KEY"',
-    `claude --model ${shellQuote(typeof model === "string" ? model : "MODEL")}`,
+    `claude --model ${quotedModel(params)}`,
   ].join("\n");
+}
+
+function codexSnippet(baseUrl: string, params: JsonObject): string {
+  const provider = { name: "Toolgate", base_url: `${baseUrl}/openai/v1`, env_key: "TOOLGATE_API_KEY" };
+  const members = Object.entries(provider).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  return [
+    `codex --model ${quotedModel(params)} \\`,
+    "  --config model_provider=toolgate \\",
+    `  --config ${shellQuote(`model_providers.toolgate={ ${members.join(", ")} }`)}`,
+  ].join("\n");
+}
+
+function quotedModel({ model }: JsonObject): string {
+  return shellQuote(typeof model === "string" ? model : "MODEL");
 }
 
 function mcpSdkSnippet(baseUrl: string, { tool, params }: ToolCall): string {
