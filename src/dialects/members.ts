@@ -22,6 +22,9 @@ export function rule(same: Fate, other: Fate = same, why?: string, code?: string
   return { same, other, ...(why !== undefined && { why }), ...(code !== undefined && { code }) };
 }
 
+/** Why, unless a rule says so. */
+export const LACKED = "servers of this model lack it";
+
 /** What is done with a name that no table has. */
 const UNKNOWN = rule("left out", "left out", "the gateway does not know it");
 
@@ -38,7 +41,7 @@ export interface Reading {
 /** Returns what becomes of a member, and notes what is left out. @throws ToolgateError INVALID_REQUEST */
 export function fateOf(table: MemberTable, name: string, path: string, reading: Reading): Fate {
   const known = Object.hasOwn(table, name) ? table[name] : undefined;
-  const { same, other, why = "servers of this model lack it", code } = known ?? UNKNOWN;
+  const { same, other, why = LACKED, code } = known ?? UNKNOWN;
   const fate = !known && reading.isOpen ? "passed" : reading.isSame ? same : other;
   if (fate === "refused") throw refused(path, why, code);
   if (fate === "left out") reading.notes.add(`${path}: left out; ${why}`);

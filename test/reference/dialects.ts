@@ -1,5 +1,5 @@
 import { DIALECTS } from "../../src/dialects/index.ts";
-import type { MemberRule, MemberTable } from "../../src/dialects/members.ts";
+import { LACKED, type MemberRule, type MemberTable } from "../../src/dialects/members.ts";
 import { list, withPart } from "./markdown.ts";
 
 /** Fills docs/reference/dialects.md from the tables that the converters read. */
@@ -23,8 +23,14 @@ function linesOf(rules: MemberTable): string[] {
     line.names.push(`\`${name}\``);
     alike.set(key, line);
   }
-  return [...alike.values()].map(({ rule: { same, other, why }, names }) => {
-    const fates = same === other ? other : `${same}, else ${other}`;
-    return `${fates}${why === undefined ? "" : ` (${why})`}: ${names.join(", ")}`;
+  return [...alike.values()].map(({ rule: { why = LACKED, ...fates }, names }) => {
+    const reason = why === LACKED ? "" : ` (${why})`;
+    return `${fateOf(fates)}${reason}: ${names.join(", ")}`;
   });
+}
+
+/** What is passed to servers of the same API says only what becomes of it for others. */
+function fateOf({ same, other }: Pick<MemberRule, "same" | "other">): string {
+  if (same === "passed") return other;
+  return same === other ? `always ${other}` : `${same}, else ${other}`;
 }

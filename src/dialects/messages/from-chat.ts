@@ -8,11 +8,10 @@ import {
   parsedJson,
   textOf,
 } from "../../domain/core/json.ts";
-import { type MemberTable, rule } from "../members.ts";
+import { LACKED, type MemberTable, rule } from "../members.ts";
 
-const NOT_THERE = "servers of this model lack it";
-const left = rule("left out", "left out", NOT_THERE);
-const refused = rule("refused", "refused", `${NOT_THERE}, leave it out`);
+const left = rule("left out", "left out", LACKED);
+const refused = rule("refused", "refused", `${LACKED}, leave it out`);
 const converted = rule("converted");
 
 /** Of a chat completion's request, for servers of Messages. */
@@ -36,8 +35,8 @@ export const CHAT_BODY: MemberTable = {
   logprobs: refused,
   top_logprobs: refused,
   logit_bias: refused,
-  functions: rule("refused", "refused", `${NOT_THERE}; send tools`),
-  function_call: rule("refused", "refused", `${NOT_THERE}; send tool_choice`),
+  functions: rule("refused", "refused", `${LACKED}; send tools`),
+  function_call: rule("refused", "refused", `${LACKED}; send tool_choice`),
 };
 
 /** Returns a body of chat completions as a request of Messages. */

@@ -1,7 +1,6 @@
 import { type MemberTable, rule } from "../members.ts";
 
 const [CONVERTED, PRICE] = [rule("passed", "converted"), "it changes the price"];
-const LATER = "servers of this model lack it";
 const FETCHES = "no quote covers what it costs; leave it out";
 
 /** Of a request (Anthropic API, "Create a Message"). */
@@ -12,15 +11,15 @@ export const BODY: MemberTable = {
   max_tokens: CONVERTED,
   temperature: CONVERTED,
   top_p: CONVERTED,
-  top_k: rule("passed", "left out", LATER),
+  top_k: rule("passed", "left out"),
   stop_sequences: CONVERTED,
   tools: CONVERTED,
   tool_choice: CONVERTED,
   output_config: CONVERTED,
   output_format: CONVERTED,
   thinking: rule("passed", "left out", "servers of this model decide it"),
-  context_management: rule("passed", "left out", LATER),
-  compaction: rule("passed", "left out", LATER),
+  context_management: rule("passed", "left out"),
+  compaction: rule("passed", "left out"),
   cache_control: rule("passed", "ignored"),
   metadata: rule("passed", "ignored"),
   betas: rule("passed", "ignored"),
@@ -56,9 +55,9 @@ export const BLOCKS: MemberTable = {
   redacted_thinking: rule("passed", "left out", "servers of this model cannot read it"),
   document: CONVERTED,
   tool_reference: rule("passed", "ignored"),
-  tool_addition: rule("passed", "left out", LATER),
-  tool_removal: rule("passed", "left out", LATER),
-  compaction: rule("passed", "left out", LATER),
+  tool_addition: rule("passed", "left out"),
+  tool_removal: rule("passed", "left out"),
+  compaction: rule("passed", "left out"),
   fallback: rule("passed", "ignored"),
   server_tool_use: SERVER_RESULT,
   web_search_tool_result: SERVER_RESULT,
@@ -94,8 +93,8 @@ export const TOOLS: MemberTable = {
   computer: RUN_BY_CLIENT,
   computer_toolset: RUN_BY_CLIENT,
   browser_toolset: RUN_BY_CLIENT,
-  tool_search_tool_bm25: rule("passed", "left out", LATER),
-  tool_search_tool_regex: rule("passed", "left out", LATER),
+  tool_search_tool_bm25: rule("passed", "left out"),
+  tool_search_tool_regex: rule("passed", "left out"),
   web_search: RUN_BY_SERVER,
   web_fetch: RUN_BY_SERVER,
   code_execution: RUN_BY_SERVER,

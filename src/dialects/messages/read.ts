@@ -1,7 +1,7 @@
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { defined, isJsonObject, type JsonObject, type JsonValue, textOf } from "../../domain/core/json.ts";
 import type { CallerRequest, Target } from "../dialect.ts";
-import { fateOf, keptMembers, type Reading } from "../members.ts";
+import { fateOf, keptMembers, LACKED, type Reading } from "../members.ts";
 import { answerFrom } from "./answer.ts";
 import { MessageEvents } from "./events.ts";
 import { BETAS, BODY } from "./members.ts";
@@ -66,7 +66,7 @@ function outputOf(body: JsonObject, { notes, isSame }: Reading): JsonObject {
   if (!isJsonObject(config)) throw invalidField("params.output_config", "must be an object");
   const { effort = null, format = body["output_format"] ?? null, ...others } = config;
   for (const name of isSame ? [] : Object.keys(others))
-    notes.add(`output_config.${name}: left out; servers of this model lack it`);
+    notes.add(`output_config.${name}: left out; ${LACKED}`);
   return { ...effortOf(effort), ...formatOf(format) };
 }
 

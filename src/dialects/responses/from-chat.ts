@@ -6,12 +6,11 @@ import {
   objectsOf,
   textOf,
 } from "../../domain/core/json.ts";
-import { type MemberTable, rule } from "../members.ts";
+import { LACKED, type MemberTable, rule } from "../members.ts";
 import { defined } from "./fields.ts";
 
-const NOT_THERE = "servers of this model lack it";
-const [CONVERTED, LEFT] = [rule("converted"), rule("left out", "left out", NOT_THERE)];
-const REFUSED = rule("refused", "refused", `${NOT_THERE}, leave it out`);
+const [CONVERTED, LEFT] = [rule("converted"), rule("left out", "left out", LACKED)];
+const REFUSED = rule("refused", "refused", `${LACKED}, leave it out`);
 
 /** Of a chat completion's request, for servers of Responses. */
 export const CHAT_BODY: MemberTable = {
@@ -34,8 +33,8 @@ export const CHAT_BODY: MemberTable = {
   presence_penalty: LEFT,
   stop: REFUSED,
   logit_bias: REFUSED,
-  functions: rule("refused", "refused", `${NOT_THERE}; send tools`),
-  function_call: rule("refused", "refused", `${NOT_THERE}; send tool_choice`),
+  functions: rule("refused", "refused", `${LACKED}; send tools`),
+  function_call: rule("refused", "refused", `${LACKED}; send tool_choice`),
 };
 
 /** Returns a body of chat completions as a request of Responses. */

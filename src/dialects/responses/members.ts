@@ -1,8 +1,7 @@
-import { type MemberTable, rule } from "../members.ts";
+import { LACKED, type MemberTable, rule } from "../members.ts";
 
 const CONVERTED = rule("passed", "converted");
 const [PASSED, NOWHERE] = [rule("passed", "ignored"), rule("ignored")];
-const LACKED = "servers of this model lack it";
 const NOT_STORED = "nothing is kept between calls; send the whole conversation as input";
 const [PRICE, ACCOUNT] = ["it changes the price", "it is of another account"];
 
@@ -30,9 +29,9 @@ export const BODY: MemberTable = {
   stream_options: NOWHERE,
   client_metadata: NOWHERE,
   store: NOWHERE,
-  truncation: rule("passed", "left out", LACKED),
-  max_tool_calls: rule("passed", "left out", LACKED),
-  context_management: rule("passed", "left out", LACKED),
+  truncation: rule("passed", "left out"),
+  max_tool_calls: rule("passed", "left out"),
+  context_management: rule("passed", "left out"),
   moderation: rule("left out", "left out", PRICE),
   service_tier: rule("left out", "left out", PRICE),
   access_programs: rule("left out", "left out", ACCOUNT),
@@ -44,7 +43,7 @@ export const BODY: MemberTable = {
 };
 
 const RECORD = rule("passed", "left out", "it is a record of another server's tool");
-const CLIENT_RAN = rule("passed", "refused", "servers of this model lack it; call functions instead");
+const CLIENT_RAN = rule("passed", "refused", `${LACKED}; call functions instead`);
 
 /** Of `input`, by `type`. */
 export const ITEMS: MemberTable = {
@@ -61,7 +60,7 @@ export const ITEMS: MemberTable = {
     "nothing is kept between calls; send the item itself, as clients do with store: false",
   ),
   compaction: rule("passed", "left out", "only the server that encrypted it can read it"),
-  compaction_trigger: rule("passed", "left out", LACKED),
+  compaction_trigger: rule("passed", "left out"),
   file_search_call: RECORD,
   web_search_call: RECORD,
   code_interpreter_call: RECORD,
@@ -72,7 +71,7 @@ export const ITEMS: MemberTable = {
   mcp_approval_response: RECORD,
   tool_search_call: RECORD,
   tool_search_output: RECORD,
-  additional_tools: rule("passed", "left out", LACKED),
+  additional_tools: rule("passed", "left out"),
   computer_call: CLIENT_RAN,
   computer_call_output: rule("refused", "refused", "has no price, leave it out"),
   local_shell_call: CLIENT_RAN,

@@ -1,7 +1,7 @@
 import { invalidField } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/core/json.ts";
 import type { CallerRequest, Target } from "../dialect.ts";
-import { keptMembers, type Reading } from "../members.ts";
+import { keptMembers, LACKED, type Reading } from "../members.ts";
 import { answerFrom } from "./answer.ts";
 import { ResponseEvents } from "./events.ts";
 import { defined, present } from "./fields.ts";
@@ -90,9 +90,7 @@ function reasoningMembers(reasoning: JsonValue = {}, { isSame, notes }: Reading)
   if (!isJsonObject(reasoning)) throw invalidField("params.reasoning", "must be an object");
   // The answer has a summary wherever its server says how it reasoned.
   const { effort = null, summary: _, generate_summary: __, ...others } = present(reasoning);
-  if (!isSame)
-    for (const name of Object.keys(others))
-      notes.add(`reasoning.${name}: left out; servers of this model lack it`);
+  if (!isSame) for (const name of Object.keys(others)) notes.add(`reasoning.${name}: left out; ${LACKED}`);
   return present({ reasoning_effort: effort });
 }
 
