@@ -158,7 +158,7 @@ export const PAYMENTS: readonly Mutant[] = [
   ...mutants("src/app/calls/keyless.ts", KEYLESS, {
     "offer-token": [
       "A payment of a wallet without a key is accepted only from the recipient of its offer.",
-      "if (!quote || !quotes.isOfferToken(quote, offerToken))",
+      "if (!quote || (!challenge && !quotes.isOfferToken(quote, offerToken)))",
       "if (!quote)",
     ],
     "keyless-blocked": [
