@@ -140,6 +140,7 @@ describe("routing of a known path", () => {
     "/openapi.json",
     "/.well-known/x402",
     "/openai/v1/models",
+    "/anthropic/v1/models",
   ])("ignores what a link adds to %s", async (path) => {
     const answer = await world.get(agent, `${path}?x=1&utm_source=a&x=%zz`);
     expect(answer.status).toBe(200);
@@ -252,6 +253,8 @@ describe("CORS with a list of origins", () => {
       "x-ratelimit-limit-requests",
       "x-ratelimit-remaining-requests",
       "x-ratelimit-reset-requests",
+      "request-id",
+      "anthropic-ratelimit-requests-reset",
     ]) {
       expect(headers.get("access-control-expose-headers")).toContain(name);
     }
@@ -263,7 +266,7 @@ describe("CORS with a list of origins", () => {
     ["an MCP client", "mcp-param-region,mcp-protocol-version,mcp-method,last-event-id,x-custom.1"],
     ["a client of 300 headers", Array.from({ length: 300 }, (_, index) => `x-own-header-${index}`).join(",")],
   ])("allows the headers that %s asks for", async (_, names) => {
-    for (const path of ["/openai/v1/chat/completions", "/x402/vram_estimate", "/mcp", "/openapi.json"]) {
+    for (const path of ["/openai/v1/responses", "/anthropic/v1/messages", "/x402/vram_estimate", "/mcp"]) {
       const headers = {
         Origin: LISTED,
         "Access-Control-Request-Method": "POST",

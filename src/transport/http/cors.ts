@@ -8,6 +8,8 @@ const EXPOSED_HEADERS =
   "x-request-id, ratelimit, ratelimit-policy, payment-receipt, " +
   "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, " +
   "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, retry-after, " +
+  "request-id, anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, " +
+  "anthropic-ratelimit-requests-reset, " +
   "www-authenticate, allow, payment-required, payment-response, x-payment-response, preference-applied, " +
   "grpc-status, grpc-message, grpc-status-details-bin, grpc-accept-encoding";
 
