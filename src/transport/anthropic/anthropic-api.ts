@@ -21,6 +21,7 @@ const EVENTS: StreamForm = { named: true, keepAlive: 'event: ping\ndata: {"type"
 export const ANTHROPIC_API: ModelApiRoutes = {
   transport: "anthropic",
   base: BASE,
+  toolOf: (path) => (path === SEND ? TOOL : undefined),
   contractPath,
   bodyLimit: () => undefined,
   answer: (exchange, operation, bytes, calls) => {
@@ -55,7 +56,6 @@ function countTokens(body: JsonObject, calls: ModelCalls): object {
 
 /** @throws ToolgateError NOT_FOUND */
 function contractPath(path: string): string {
-  if (path === SEND) return "/v1/mcp/tools/call";
   if (path === COUNT) return "/v1/mcp/tools/price";
   if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
   const paths = [MODELS, SEND, COUNT].join(", ");

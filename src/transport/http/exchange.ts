@@ -14,6 +14,8 @@ export interface HttpExchange {
   /** Of the response. */
   readonly headers: Header[];
   readonly path: string;
+  /** The path as asked for: the paid resource in x402. */
+  readonly resource: string;
   readonly query: string;
   /** Whether the whole body was read; Node reports its end later. */
   bodyRead: boolean;

@@ -66,6 +66,7 @@ export class JsonRoutes {
       record,
       headers: [["x-request-id", requestId]],
       path,
+      resource: path,
       query,
       bodyRead: !hasBody(request),
       caller: undefined,
@@ -138,7 +139,7 @@ export class JsonRoutes {
 
   /** Returns the context of a call. @throws ToolgateError INVALID_REQUEST for a repeated header */
   context(
-    { request, record, gone, headers, path, body, caller, client }: HttpExchange,
+    { request, record, gone, headers, resource, body, caller, client }: HttpExchange,
     memoForm: RequestContext["memoForm"],
   ): RequestContext {
     return {
@@ -152,7 +153,7 @@ export class JsonRoutes {
       credential: paymentCredentials(request.headers.authorization),
       acceptPayment: joined(request.headers["accept-payment"]),
       body,
-      path,
+      path: resource,
       idempotencyKey: singleHeader(request, "idempotency-key"),
       onSettlement: (report) => headers.push(...report.headers),
       memoForm,

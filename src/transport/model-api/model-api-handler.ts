@@ -5,6 +5,7 @@ import type { Header } from "../headers.ts";
 import type { HttpHandler } from "../http/dispatch.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import { requireHost } from "../http/request-head.ts";
+import type { FoundRoute } from "../http/json-routes.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Operation } from "../pipeline.ts";
 import { ModelCalls, type ModelCallsDeps } from "./model-calls.ts";
@@ -14,7 +15,9 @@ export interface ModelApiRoutes {
   readonly transport: Transport;
   /** Where its paths begin. */
   readonly base: string;
-  /** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
+  /** Returns the tool that a path calls; undefined: none. */
+  toolOf(path: string): string | undefined;
+  /** Returns the contract's path whose rules apply to another path. @throws ToolgateError NOT_FOUND */
   contractPath(path: string): string;
   /** Largest body; undefined: as the contract has it. */
   bodyLimit(path: string, calls: ModelCalls): number | undefined;
@@ -30,6 +33,9 @@ export interface ModelApiRoutes {
   headersOf(headers: readonly Header[], clock: Clock): Header[];
 }
 
+/** Before the paths of an API, where wallets buy its calls without an API key. */
+const SOLD = "/x402";
+
 export class ModelApiHandler implements HttpHandler {
   readonly #deps: ModelCallsDeps;
   readonly #api: ModelApiRoutes;
@@ -42,19 +48,31 @@ export class ModelApiHandler implements HttpHandler {
   }
 
   handle(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): boolean {
-    if (request.url?.startsWith(this.#api.base) !== true) return false;
-    void this.#serve(this.#deps.routes.open(this.#api.transport, request, response, gone));
+    const { url = "" } = request;
+    const isSold = url.startsWith(SOLD + this.#api.base);
+    if (!isSold && !url.startsWith(this.#api.base)) return false;
+    const exchange = this.#deps.routes.open(this.#api.transport, request, response, gone);
+    void this.#serve(isSold ? { ...exchange, path: exchange.path.slice(SOLD.length) } : exchange);
     return true;
+  }
+
+  #find(exchange: HttpExchange): FoundRoute {
+    const { routes } = this.#deps;
+    const { path, resource } = exchange;
+    const tool = this.#api.toolOf(path);
+    if (tool === undefined) return routes.find(exchange, this.#api.contractPath(path));
+    // Large bodies are read for accounts only.
+    if (resource !== path) return routes.find(exchange, `${SOLD}/${tool}`);
+    return routes.find(exchange, "/v1/mcp/tools/call", this.#api.bodyLimit(path, this.#calls));
   }
 
   async #serve(exchange: HttpExchange): Promise<void> {
     const { routes, pipeline, clock } = this.#deps;
-    const { path, headers, record } = exchange;
+    const { headers, record } = exchange;
     let named: readonly Header[] = headers;
     try {
       requireHost(exchange.request);
-      const limit = this.#api.bodyLimit(path, this.#calls);
-      const found = routes.find(exchange, this.#api.contractPath(path), limit);
+      const found = this.#find(exchange);
       const arriving = routes.read(exchange, found, await routes.authenticate(exchange, found));
       const body = arriving instanceof Promise ? await arriving : arriving;
       headers.push(...this.#api.headersOf(headers, clock));

@@ -2,6 +2,8 @@ import { isMessage, type MessageShape } from "@bufbuild/protobuf";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
 import { callToolRequestFromJson } from "#gen/toolgate/v1/tool_service_http.ts";
 import { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
+import { buyToolRequestFromJson } from "#gen/toolgate/v1/wallet_service_http.ts";
+import { BuyToolResponseSchema } from "#gen/toolgate/v1/wallet_service_pb.ts";
 import { parseBody } from "#httpjson/runtime/index.ts";
 import type { Catalogue } from "../../app/calls/catalogue.ts";
 import type { Clock } from "../../domain/core/clock.ts";
@@ -80,8 +82,9 @@ export class ModelCalls {
   ): Promise<JsonObject> {
     const { routes, pipeline } = this.#deps;
     const context = { ...routes.context(exchange, "step"), form, ...more };
-    const answer = await pipeline.invoke(operation, callToolRequestFromJson({ tool, params }), context);
-    if (!isMessage(answer, CallToolResponseSchema))
+    const read = operation.endpoint.key === "wallet" ? buyToolRequestFromJson : callToolRequestFromJson;
+    const answer = await pipeline.invoke(operation, read({ tool, params }), context);
+    if (!isMessage(answer, CallToolResponseSchema) && !isMessage(answer, BuyToolResponseSchema))
       throw new TypeError(`a tool call was answered with ${answer.$typeName}`);
     return chargedAnswer(answer);
   }
@@ -115,7 +118,10 @@ export class ModelCalls {
 }
 
 /** The members `usage`, `receipt_id` and `receipt`; the id twice, as many clients return only `usage`. */
-function chargedAnswer({ result = {}, receipt }: MessageShape<typeof CallToolResponseSchema>): JsonObject {
+function chargedAnswer({
+  result = {},
+  receipt,
+}: Pick<MessageShape<typeof CallToolResponseSchema>, "result" | "receipt">): JsonObject {
   if (!receipt) return result;
   const { receiptId, debitedUsdcMicrousd } = receipt;
   const usage = {

@@ -33,6 +33,7 @@ const EVENTS: StreamForm = { named: true, keepAlive: ": keep-alive\n\n", end: ""
 export const OPENAI_API: ModelApiRoutes = {
   transport: "openai",
   base: BASE,
+  toolOf: (path) => (path in READERS ? COMPLETE : path === EMBEDDINGS ? EMBED : undefined),
   contractPath,
   bodyLimit: (path, calls) => (path in READERS ? imageLimit(calls) : undefined),
   answer: (exchange, operation, body, calls) => {
@@ -106,9 +107,8 @@ function requireSize({ length }: Buffer, id: JsonValue | undefined, calls: Model
   throw new ToolgateError("PAYLOAD_TOO_LARGE", words);
 }
 
-/** Returns the contract's path whose rules apply. @throws ToolgateError NOT_FOUND */
+/** See {@link ModelApiRoutes.contractPath}. @throws ToolgateError NOT_FOUND */
 function contractPath(path: string): string {
-  if (path in READERS || path === EMBEDDINGS) return "/v1/mcp/tools/call";
   if (path === MODELS || path.startsWith(`${MODELS}/`)) return "/mcp/capabilities";
   if (path.startsWith(`${RESPONSES_PATH}/`))
     throw new ToolgateError("NOT_FOUND", "responses are not stored; send the whole conversation as input");

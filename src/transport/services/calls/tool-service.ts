@@ -5,25 +5,20 @@ import { GetCapabilitiesResponseSchema, ToolService } from "#gen/toolgate/v1/too
 import { describedForModels } from "../../../app/calls/catalogue.ts";
 import { callTool, type CallToolDeps } from "../../../app/calls/call-tool.ts";
 import type { ToolCallResult } from "../../../app/calls/run-and-capture.ts";
-import type { CallContext, StartPayment } from "../../../domain/calls/call-context.ts";
 import { PaymentRequiredError } from "../../../app/calls/call-errors.ts";
 import { priceCall } from "../../../app/calls/price-call.ts";
-import type { Clock } from "../../../domain/core/clock.ts";
 import { displayUsd } from "../../../domain/core/money.ts";
 import { ASSET } from "../../../domain/payments/body-proof.ts";
 import { SOLANA } from "../../../domain/payments/payment-id.ts";
-import type { BodyProof, ProofCarriers } from "../../../domain/payments/proof.ts";
+import type { BodyProof } from "../../../domain/payments/proof.ts";
 import type { ListedTool } from "../../../domain/tools/tool.ts";
 import { DetailedError } from "../../error-details.ts";
-import type { Caller } from "../../../domain/accounts/caller.ts";
-import type { RequestContext } from "../../request-context.ts";
 import type { QuoteOffers } from "../../offers.ts";
-import { receiptOfSuccess } from "../../payment-auth/receipt.ts";
 import { SharedMessage } from "../../shared-message.ts";
-import { settlementOfSuccess, settlementOfFailure, type SettlementReport } from "../../x402/settlement.ts";
 import { idempotencyKeyOf } from "../request-fields.ts";
 import type { PaymentRequiredMessages } from "./payment-required-message.ts";
 import { noteResult } from "./note-result.ts";
+import { PaymentReport } from "./payment-report.ts";
 import { receiptMessage } from "./receipt-message.ts";
 import { bind, KEY, type ServiceBinding } from "../../endpoint.ts";
 
@@ -62,15 +57,15 @@ export function toolService(
         body,
         paymentProof: paymentProof && bodyProof(paymentProof),
       };
-      const notify = reportOnce(context);
+      const report = new PaymentReport(context, proof, deps.clock);
       const succeeded = ({ result, receipt }: ToolCallResult) => {
         noteResult(context.record, result, receipt);
-        notify(settlementOfSuccess(proof, receipt) ?? receiptOfSuccess(proof, receipt));
+        report.succeeded(receipt);
         return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
       };
       const failed = async (error: unknown) => {
         if (!(error instanceof PaymentRequiredError)) {
-          notify(settlementOfFailure(proof, error));
+          report.failed(error);
           throw error;
         }
         const message = messages.message(error, requestId, memoForm);
@@ -78,7 +73,7 @@ export function toolService(
       };
       try {
         const toolCall = { tool, params, form: context.form, ...proof, idempotencyKey };
-        const called = callTool(deps, toolCall, callContext(context, proof, notify, deps.clock));
+        const called = callTool(deps, toolCall, report.atStart(context));
         return called instanceof Promise ? called.then(succeeded).catch(failed) : succeeded(called);
       } catch (error) {
         return failed(error);
@@ -102,33 +97,6 @@ export function toolService(
       },
     },
   });
-}
-
-type Notify = (report: SettlementReport | undefined) => void;
-
-function reportOnce({ onSettlement }: RequestContext): Notify {
-  let notify = onSettlement;
-  return (report) => {
-    if (!report) return;
-    notify?.(report);
-    notify = undefined;
-  };
-}
-
-/** The header of a stream is sent before there is a receipt, so its payment is reported at the start. */
-function callContext(
-  context: RequestContext<Caller>,
-  proof: ProofCarriers,
-  notify: Notify,
-  clock: Clock,
-): CallContext {
-  if (!context.output) return context;
-  const onStart = (payment: StartPayment | undefined) => {
-    const started = payment && { ...payment, createdAt: new Date(clock.now()) };
-    notify(settlementOfSuccess(proof, payment) ?? receiptOfSuccess(proof, started));
-    context.onStart?.(payment);
-  };
-  return { ...context, onStart };
 }
 
 function bodyProof({ txRef, network, amountUsdc, memo, quoteId, stepId }: PaymentProof): BodyProof {

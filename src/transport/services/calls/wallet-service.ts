@@ -10,13 +10,12 @@ import { signInExtension } from "../../wallets/sign-in-required.ts";
 import type { UnpaidAnswers } from "../../wallets/unpaid-answers.ts";
 import type { OfferReceipts } from "../../x402/offer-receipt.ts";
 import type { QuoteOffers } from "../../offers.ts";
-import { receiptOfSuccess } from "../../payment-auth/receipt.ts";
 import type { SoldTools } from "../../x402/sold-tools.ts";
-import { settlementOfFailure, settlementOfSuccess } from "../../x402/settlement.ts";
 import { bind, WALLET, type ServiceBinding } from "../../endpoint.ts";
 import { idempotencyKeyOf } from "../request-fields.ts";
 import type { PaymentRequiredMessages } from "./payment-required-message.ts";
 import { noteResult } from "./note-result.ts";
+import { PaymentReport } from "./payment-report.ts";
 import { receiptMessage } from "./receipt-message.ts";
 
 export interface WalletServiceOptions {
@@ -37,28 +36,29 @@ export function walletService(options: WalletServiceOptions | undefined): Servic
       if (!options) throw new ToolgateError("NOT_FOUND", "calls without an API key are off (X402_KEYLESS)");
       if (context.xPayment !== undefined)
         throw malformedProof("X-Payment: pays calls with an API key; send PAYMENT-SIGNATURE");
-      const { paymentSignature, credential, body, requestId, signal } = context;
+      const { paymentSignature, credential, body, requestId, signal, form } = context;
       const caller = (paymentSignature ?? credential) === undefined ? context.caller : undefined;
-      if (caller) await context.client?.signIn?.use("POST", pathOf(tool));
+      if (caller) await context.client?.signIn?.use("POST", pathOf(tool, context));
       const proof = { paymentSignature, credential, body, xPayment: undefined, paymentProof: undefined };
       const idempotencyKey = idempotencyKeyOf(undefined, context.idempotencyKey);
+      const report = new PaymentReport(context, proof, options.deps.clock);
       try {
+        const { record, output, onStart, attached } = report.atStart(context);
         const probed = context.unreadable !== undefined;
         const { result, receipt, payer } = await callTool(
           options.deps,
-          { tool, params, ...proof, idempotencyKey },
-          { caller, keyless: true, probed, requestId, signal, record: context.record },
+          { tool, params, form, ...proof, idempotencyKey },
+          { caller, keyless: true, probed, requestId, signal, record, output, onStart, attached },
         );
         noteResult(context.record, result, receipt);
         if (receipt && context.client) options.unpaid.paid(context.client);
-        const extensions = receipt && payer && options.signed.bought(pathOf(tool), payer, receipt);
-        const settled = settlementOfSuccess(proof, receipt, extensions || undefined);
-        notify(context, settled ?? receiptOfSuccess(proof, receipt));
+        const extensions = receipt && payer && options.signed.bought(pathOf(tool, context), payer, receipt);
+        report.succeeded(receipt, extensions || undefined);
         return { ok: true, result, receipt: receipt && receiptMessage(receipt) };
       } catch (error) {
         if (error instanceof PaymentRequiredError)
           throw await offered(options, explained(error, context), context);
-        notify(context, settlementOfFailure(proof, error));
+        report.failed(error);
         throw error;
       }
     },
@@ -79,12 +79,9 @@ function explained(error: PaymentRequiredError, { unreadable }: RequestContext):
   );
 }
 
-function pathOf(tool: string): string {
-  return `/x402/${tool}`;
-}
-
-function notify(context: RequestContext, report: ReturnType<typeof settlementOfFailure>): void {
-  if (report) context.onSettlement?.(report);
+/** Returns the path at which wallets buy the call. Over gRPC and Connect it is that over HTTP. */
+function pathOf(tool: string, { form, path }: RequestContext): string {
+  return form === undefined || path === undefined ? `/x402/${tool}` : path;
 }
 
 /** Returns the 402, or FORBIDDEN for a price that the relay does not take. */
@@ -94,10 +91,12 @@ async function offered(
   context: RequestContext,
 ): Promise<ToolgateError> {
   const { tool, quote } = error;
-  const path = pathOf(tool);
+  const path = pathOf(tool, context);
   const offerToken = deps.quotes.offerToken(quote);
   const extensions = signInExtension(signIn.challenge("POST", path));
-  const wallet = { path, offerToken, sold: sold.byName().get(tool), extensions };
+  // What is listed of the tool describes its own parameters.
+  const listed = context.form === undefined ? sold.byName().get(tool) : undefined;
+  const wallet = { path, offerToken, sold: listed, extensions };
   const offer = await offers.offer(error, context, wallet);
   if (offer.x402)
     return DetailedError.paymentRequired(error, messages.forWallet(error, context.requestId), offer);
