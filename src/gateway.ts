@@ -20,6 +20,7 @@ import { openSponsor, openRelay } from "./gateway/relay.ts";
 import { measuredPostgres, reportReadiness, openObservation } from "./gateway/observation.ts";
 import { paymentMethods } from "./gateway/payment-methods.ts";
 import type { Reloaded } from "./gateway/config-follower.ts";
+import type { EngineOpener } from "./gateway/sandbox.ts";
 import { openArchive } from "./archive/open-archive.ts";
 import type { Log } from "./domain/core/log.ts";
 import type { Tracer } from "./domain/core/span.ts";
@@ -48,11 +49,14 @@ export interface Gateway extends Addresses {
    * everything stays as it is
    */
   reload(next: ServeConfig): Promise<Reloaded>;
+  /** The values of all metrics; none without METRICS_PORT. */
+  metricValues(): Promise<readonly object[]>;
   /**
    * Is unready for DRAIN_MS, then stops accepting calls, finishes running ones, hands over the leadership and
    * closes.
+   * @param isReplaced whether another process serves the same ports: then no client needs to notice
    */
-  close(): Promise<void>;
+  close(isReplaced?: boolean): Promise<void>;
 }
 
 export interface StartOptions {
@@ -64,6 +68,8 @@ export interface StartOptions {
   readonly devConsole?: DevConsole | undefined;
   /** UUID of this instance; a new one by default. */
   readonly instanceId?: string;
+  /** The sandbox that the worker processes of an instance share; the primary process also serves metrics. */
+  readonly sharedSandbox?: EngineOpener;
 }
 
 /**
@@ -73,25 +79,35 @@ export interface StartOptions {
 export async function startGateway(
   config: ServeConfig,
   log: Log,
-  { movable = [], wrapPorts = (ports) => ports, devConsole, instanceId = randomUUID() }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<Gateway> {
+  const { movable = [], wrapPorts = (ports) => ports, instanceId = randomUUID() } = options;
+  const { devConsole, sharedSandbox } = options;
   const sponsor = await openSponsor(config);
-  const observation = await openObservation(config, instanceId, log, later);
+  const observation = await openObservation(config, instanceId, log, later, sharedSandbox !== undefined);
   const { metrics, metricsServer, tracer, requests } = observation;
   const cell = openCell(config.CELL, { clock: systemClock, metrics, log });
   const postgres = await openDatabase(config, instanceId, cell, metrics, log);
   const chain = openConfiguredChain(config, metrics, tracer, log);
   const stopping = new AbortController();
-  const { signal } = stopping;
-  const tls = await Certificates.open(config, metrics, log, signal);
-  const parts = await openToolParts(config, postgres, metrics, log, devConsole === undefined);
+  const tls = await Certificates.open(config, metrics, log, stopping.signal);
+  const parts = await openToolParts(config, postgres, metrics, log, devConsole === undefined, sharedSandbox);
   const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
-  const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
+  const relay = openRelay({
+    config,
+    sponsor,
+    postgres,
+    chain,
+    proofs,
+    metrics,
+    log,
+    stopping: stopping.signal,
+  });
   const treasury = openTreasury(config, chain, log);
   const paying = { cell, relay: relay?.relay, proofs, treasury };
-  const ports = wrapPorts(callPorts(config, postgres, chain, parts, paying, signal));
+  const ports = wrapPorts(callPorts(config, postgres, chain, parts, paying, stopping.signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
-  let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), "");
+  let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), 0);
   const readiness = readinessOf(config, postgres, parts, metrics);
   const servers = createServers({
     config,
@@ -110,11 +126,11 @@ export async function startGateway(
   });
   const worker = createWorker({ config, postgres, chain, treasury, deps, relay, metrics, log });
   let listening = false;
-  const close = async () => {
-    readiness.drain();
+  const close = async (isReplaced = false) => {
+    if (!isReplaced) readiness.drain();
     servers.http.drain();
     await servers.grpc.drain();
-    if (listening) await sleep(config.DRAIN_MS);
+    if (listening && !isReplaced) await sleep(config.DRAIN_MS);
     await closeServers(servers, config.SHUTDOWN_GRACE_MS, stopping);
     // Other instances finish relayed payments whose callers disconnected.
     stopping.abort(STOPPING);
@@ -132,18 +148,15 @@ export async function startGateway(
     const grpcPort = await listen("GRPC_PORT", servers.grpc);
     const metricsPort = metricsServer && (await listen("METRICS_PORT", metricsServer));
     listening = true;
-    postgres.start();
-    worker.start();
-    parts.start();
-    const host = hostInUrls(config.HOST);
-    addresses = addressesOf(config, `${host}:${port}`, `${host}:${grpcPort}`);
+    for (const part of [postgres, worker, parts]) part.start();
+    addresses = addressesOf(config, `${hostInUrls(config.HOST)}:${port}`, grpcPort);
     return {
       ...addresses,
-      metricsAddress:
-        metricsPort === undefined ? undefined : `${hostInUrls(config.METRICS_HOST)}:${metricsPort}`,
+      metricsAddress: metricsAddressOf(config, metricsPort),
       payTo: chain.treasury.tokenAccount,
       usdcMint: chain.treasury.mint,
       reload: (next) => parts.reloader.reload(next),
+      metricValues: observation.values,
       close,
     };
   } catch (error) {
@@ -243,9 +256,13 @@ async function closeServers(servers: Servers, graceMs: number, stopping: AbortCo
   clearTimeout(cut);
 }
 
+function metricsAddressOf({ METRICS_HOST }: ServeConfig, port: number | undefined): string | undefined {
+  return port === undefined ? undefined : `${hostInUrls(METRICS_HOST)}:${port}`;
+}
+
 /** Returns the configured public addresses, or those the servers listen on (host:port). */
-function addressesOf(config: ServeConfig, http: string, grpcAddress: string): Addresses {
+function addressesOf(config: ServeConfig, http: string, grpcPort: number): Addresses {
   const baseUrl = config.PUBLIC_URL ?? `${config.TLS_CERT === undefined ? "http" : "https"}://${http}`;
   const consoleUrl = config.CONSOLE_URL ?? `${baseUrl.replace(/\/$/, "")}/console`;
-  return { baseUrl, consoleUrl, grpcAddress };
+  return { baseUrl, consoleUrl, grpcAddress: `${hostInUrls(config.HOST)}:${grpcPort}` };
 }

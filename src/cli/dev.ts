@@ -9,7 +9,7 @@ import { readConfig, readEnvironment, requireServeConfig, collectSecrets } from 
 import { createLogger } from "../log.ts";
 import type { Gateway } from "../gateway.ts";
 import { CommandError, outputFor } from "./command.ts";
-import { runUntilStopped, exitCodeOf, onStop, ignoreHangUp } from "./serve.ts";
+import { runUntilStopped, exitCodeOf, onStop, ignoreHangUp } from "./signals.ts";
 
 /** Opens a development world. @throws CommandError for errors the user can fix */
 async function openWorld(options: DevWorldOptions & { cell?: number }): Promise<OpenDevWorld> {
@@ -120,7 +120,7 @@ async function devCells({ demo, exitAfterDemo = false, json = false }: CellsOpti
 }
 
 /** A gateway in this process, or in a child process that restarts. */
-type DevGateway = Omit<Gateway, "metricsAddress" | "reload"> & {
+type DevGateway = Omit<Gateway, "metricsAddress" | "metricValues" | "reload"> & {
   readonly metricsAddress?: string | undefined;
 };
 

@@ -16,7 +16,7 @@ import type { Log } from "../domain/core/log.ts";
 import type { SandboxDeps } from "../tools/built-in.ts";
 import type { PaymentPorts } from "./payment-methods.ts";
 import { ConfigFollower, Reloader } from "./config-follower.ts";
-import { openSandbox } from "./sandbox.ts";
+import { type EngineOpener, openSandbox } from "./sandbox.ts";
 import { startVersion } from "./start-version.ts";
 import { ToolOpener } from "./tool-version.ts";
 
@@ -96,6 +96,7 @@ export async function openToolParts(
   metrics: Metrics,
   log: Log,
   isServing: boolean,
+  openEngine?: EngineOpener,
 ): Promise<ToolParts> {
   const { configVersions: versions } = postgres;
   const actor = `instance:${os.hostname()}`;
@@ -104,7 +105,7 @@ export async function openToolParts(
     throw error;
   });
   const current = { ...config, sandbox: first.resolved.sandbox };
-  const sandbox = await openSandbox(current, postgres, metrics, log, isServing);
+  const sandbox = await openSandbox(current, postgres, metrics, log, isServing, openEngine);
   const balance = (accountId: string) => postgres.ledger.balance(accountId);
   const opener = new ToolOpener({ balance, sandbox: sandbox?.deps, metrics, log });
   const configuration = await ConfigFollower.open(first, { versions, opener, config, metrics, log });

@@ -23,15 +23,30 @@ interface OpenMetrics {
   /** Count requests; none without METRICS_PORT. */
   readonly observers: readonly RequestObserver[];
   readonly server: MetricsServer | undefined;
+  /** The values of all metrics; none without METRICS_PORT. */
+  readonly values: () => Promise<readonly object[]>;
 }
 
-/** Loads the metrics library only when METRICS_PORT is set. */
-async function openMetrics({ METRICS_PORT: port }: Pick<ServeConfig, "METRICS_PORT">): Promise<OpenMetrics> {
-  if (port === undefined) return { metrics: silentMetrics, observers: [], server: undefined };
+/**
+ * Loads the metrics library only when METRICS_PORT is set.
+ * @param isWorker whether another process serves the metrics
+ */
+async function openMetrics(
+  { METRICS_PORT: port }: Pick<ServeConfig, "METRICS_PORT">,
+  isWorker: boolean,
+): Promise<OpenMetrics> {
+  if (port === undefined)
+    return { metrics: silentMetrics, observers: [], server: undefined, values: async () => [] };
   const { MetricsServer, PrometheusMetrics } = await import("../metrics/index.ts");
   const metrics = new PrometheusMetrics();
   metrics.set("toolgate_build_info", 1, { version: VERSION, node: process.version });
-  return { metrics, observers: [metrics.requests], server: new MetricsServer(metrics) };
+  metrics.set("toolgate_workers", 1);
+  return {
+    metrics,
+    observers: [metrics.requests],
+    server: isWorker ? undefined : new MetricsServer((accept) => metrics.exposition(accept)),
+    values: () => metrics.values(),
+  };
 }
 
 export function measuredPostgres(postgres: Postgres, metrics: Metrics): Postgres {
@@ -134,6 +149,7 @@ interface Observation {
   /** Undefined without a collector. */
   readonly tracer: Tracer | undefined;
   readonly requests: RequestRecorder;
+  readonly values: OpenMetrics["values"];
   /** Reports what is left. */
   close(): Promise<void>;
 }
@@ -144,8 +160,9 @@ export async function openObservation(
   instanceId: string,
   log: Log,
   after: (ms: number, run: () => void) => void,
+  isWorker: boolean,
 ): Promise<Observation> {
-  const { metrics, server, observers } = await openMetrics(config);
+  const { metrics, server, observers, values } = await openMetrics(config, isWorker);
   const requestLog = openRequestLog(config, log, after);
   const tracing = await openConfiguredTracing(config, instanceId, metrics);
   const tracer = tracing?.tracer;
@@ -153,6 +170,7 @@ export async function openObservation(
   return {
     metrics,
     metricsServer: server,
+    values,
     tracer,
     // As X-Request-Id is kept.
     requests: new RequestRecorder(all, performance, tracer, config.TRUSTED_PROXY_HOPS > 0),

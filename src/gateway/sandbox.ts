@@ -8,12 +8,25 @@ import type { SandboxDeps } from "../tools/built-in.ts";
 import type { Findings } from "../postgres/database/start-checks.ts";
 import { SandboxMonitor } from "./sandbox-monitor.ts";
 
+export type SandboxSettings = Pick<ServeConfig, "SANDBOX_ISOLATION" | "sandbox">;
+
+/** Opens the configured engine. @param isServing whether calls are served meanwhile */
+export type EngineOpener = (
+  settings: SandboxSettings,
+  log: Log,
+  isServing: boolean,
+) => Promise<SandboxEngine> | SandboxEngine;
+
 /**
  * Opens the configured engine; loads only its code.
  * @param isServing whether calls are served meanwhile
  * @throws Error that names what this machine lacks and the remedy
  */
-export async function openEngine(config: ServeConfig, log: Log, isServing = false): Promise<SandboxEngine> {
+export async function openEngine(
+  config: SandboxSettings,
+  log: Log,
+  isServing = false,
+): Promise<SandboxEngine> {
   const { SANDBOX_ISOLATION: isolation, sandbox } = config;
   if (isolation === "off") throw new Error("the sandbox is off");
   if (sandbox.kubernetes !== undefined) {
@@ -60,11 +73,12 @@ export async function openSandbox(
   metrics: Metrics,
   log: Log,
   isServing: boolean,
+  open: EngineOpener = openEngine,
 ): Promise<OpenSandbox | undefined> {
   if (config.SANDBOX_ISOLATION === "off") return undefined;
   let engine: SandboxEngine;
   try {
-    engine = await openEngine(config, log, isServing);
+    engine = await open(config, log, isServing);
   } catch (error) {
     log.warn({ err: error }, "no sandbox on this machine: sandbox_execute is unavailable");
     return undefined;

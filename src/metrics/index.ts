@@ -1,2 +1,2 @@
 export { MetricsServer } from "./metrics-server.ts";
-export { PrometheusMetrics } from "./prometheus-metrics.ts";
+export { combined, combinedText, PrometheusMetrics } from "./prometheus-metrics.ts";

@@ -1,15 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { PrometheusMetrics } from "./prometheus-metrics.ts";
+import type { Exposition } from "./prometheus-metrics.ts";
 
 const CONNECTIONS = 32;
 
+/** Returns the text for an Accept header; undefined when absent. */
+type Expose = (accept: string | undefined) => Promise<Exposition>;
+
 /** Serves `GET /metrics` on a separate port without authentication. */
 export class MetricsServer {
-  readonly #metrics: PrometheusMetrics;
+  readonly #expose: Expose;
   readonly #server: Server;
 
-  constructor(metrics: PrometheusMetrics) {
-    this.#metrics = metrics;
+  constructor(expose: Expose) {
+    this.#expose = expose;
     this.#server = createServer((request, response) => void this.#answer(request, response));
     this.#server.maxConnections = CONNECTIONS;
   }
@@ -41,13 +44,13 @@ export class MetricsServer {
     } else if (request.method !== "GET" && request.method !== "HEAD") {
       response.writeHead(405, { Allow: "GET, HEAD" }).end();
     } else {
-      await this.#expose(request.headers.accept, response);
+      await this.#send(request.headers.accept, response);
     }
   }
 
-  async #expose(accept: string | undefined, response: ServerResponse): Promise<void> {
+  async #send(accept: string | undefined, response: ServerResponse): Promise<void> {
     try {
-      const { contentType, text } = await this.#metrics.exposition(accept);
+      const { contentType, text } = await this.#expose(accept);
       response.writeHead(200, { "Content-Type": contentType }).end(text);
     } catch {
       response.writeHead(500).end();

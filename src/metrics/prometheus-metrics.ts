@@ -1,4 +1,5 @@
 import {
+  AggregatorRegistry,
   collectDefaultMetrics,
   Counter,
   Gauge,
@@ -11,6 +12,12 @@ import { METRICS, type MetricName, type Metrics } from "../app/operations/metric
 import type { RequestObserver } from "../app/operations/request-record.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { ToolLabels } from "./tool-labels.ts";
+
+/** Text of the metrics and its media type. */
+export interface Exposition {
+  readonly contentType: string;
+  readonly text: string;
+}
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -70,8 +77,14 @@ export class PrometheusMetrics implements Metrics {
     return tool === undefined ? { ...labels } : { ...labels, tool: this.#tools.of(tool) };
   }
 
+  /** Returns the values by metric, for {@link combined}. */
+  async values(): Promise<readonly object[]> {
+    await Promise.allSettled(this.#reads.map((read) => read()));
+    return this.#registry.getMetricsAsJSON();
+  }
+
   /** Returns the metrics and their type. @param accept OpenMetrics if it names it, else Prometheus text */
-  async exposition(accept = ""): Promise<{ contentType: string; text: string }> {
+  async exposition(accept = ""): Promise<Exposition> {
     await Promise.all(this.#reads.map((read) => read()));
     const text = await this.#registry.metrics();
     if (accept.includes("application/openmetrics-text"))
@@ -80,9 +93,25 @@ export class PrometheusMetrics implements Metrics {
   }
 }
 
+/** The values of several processes as one: sums, and of gauges what their names say below. */
+export function combined(processes: readonly (readonly object[])[]): Registry {
+  return AggregatorRegistry.aggregate([...processes]);
+}
+
+/** The text for Prometheus; prom-client combines values for no other format. */
+export async function combinedText(processes: readonly (readonly object[])[]): Promise<Exposition> {
+  return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: await combined(processes).metrics() };
+}
+
+/** Gauges whose values of several processes are added, and those whose least one counts; else the largest. */
+const ADDED = /^toolgate_(?:sandbox_(?:running|waiting)|database_(?:connections|connections_limit|waiting))$/;
+const LEAST = /^toolgate_(?:sandbox_)?ready$/;
+
 /** A time that is not known yet is absent: 0 would be the year 1970. */
 function newGauge(configuration: GaugeConfiguration<string>): Gauge {
-  const gauge = new Gauge(configuration);
+  const { name } = configuration;
+  const aggregator = ADDED.test(name) ? "sum" : LEAST.test(name) ? "min" : "max";
+  const gauge = new Gauge({ ...configuration, aggregator });
   if (configuration.name.endsWith("_timestamp_seconds")) gauge.remove();
   return gauge;
 }

@@ -83,12 +83,17 @@ export class Instances {
    * Starts `serve` and waits until its servers listen; repeats like {@link run}.
    * @throws Error with its log when it ends early
    */
-  async serve(settings: Record<string, string>, { cwd = ROOT, program = MAIN } = {}): Promise<Instance> {
+  async serve(
+    settings: Record<string, string>,
+    { cwd = ROOT, program = MAIN, args = [] as readonly string[] } = {},
+  ): Promise<Instance> {
     // A folder of its own may hold a .env, which the environment precedes.
     const level = cwd === ROOT ? { LOG_LEVEL: "trace" } : {};
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#serve(start(program, ["serve", "--json"], { ...level, ...settings }, { cwd }));
+        return await this.#serve(
+          start(program, ["serve", "--json", ...args], { ...level, ...settings }, { cwd }),
+        );
       } catch (error) {
         if (attempt === MOST_STARTS || !TOO_BUSY.test(String(error))) throw error;
       }

@@ -7,7 +7,7 @@ let server: MetricsServer;
 let url: string;
 beforeEach(async () => {
   metrics = new PrometheusMetrics();
-  server = new MetricsServer(metrics);
+  server = new MetricsServer((accept) => metrics.exposition(accept));
   url = `http://127.0.0.1:${await server.listen("127.0.0.1", 0)}`;
 });
 afterEach(() => server.close());
@@ -47,7 +47,7 @@ describe("GET /metrics", () => {
 
 describe("the server", () => {
   it("reports when the metrics port is taken", async () => {
-    const other = new MetricsServer(metrics);
+    const other = new MetricsServer((accept) => metrics.exposition(accept));
     await expect(other.listen("127.0.0.1", Number(new URL(url).port))).rejects.toThrow("EADDRINUSE");
     await other.close();
   });

@@ -18,7 +18,7 @@ const ADAPTERS = [
 ];
 const PARTS = [...CORE, ...ADAPTERS, "config", "httpjson", "transport"];
 const COMPOSED = [...PARTS, "gateway"];
-const STARTED = [...COMPOSED, "gateway.ts", "start-checks.ts", "client"];
+const STARTED = [...COMPOSED, "gateway.ts", "start-checks.ts", "workers", "client"];
 
 const [SQL, CHAIN, RPC] = ["pg|@mikro-orm/.*", "@solana/.*", "@grpc/.*|@connectrpc/.*"];
 const only = (...names: string[]) => new RegExp(`^(?:${names.join("|")})$`);
@@ -61,6 +61,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   gateway: { layers: PARTS, gen: ANY },
   "gateway.ts": { layers: COMPOSED, gen: ANY },
   "start-checks.ts": { layers: COMPOSED, gen: ANY },
+  workers: { layers: COMPOSED },
   cli: { layers: STARTED, gen: ANY },
   dev: { layers: [...STARTED, "cli", "localchain"], gen: ANY },
   "main.ts": { layers: ["cli", "packaged-node.mjs"] },

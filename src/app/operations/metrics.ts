@@ -96,6 +96,8 @@ export const METRICS = {
     "names of another cell that a router sent here: keys, quotes, sessions, sign-ins, identifiers",
     "name",
   ),
+  toolgate_workers: gauge("processes of this instance that serve, as `serve --workers` says"),
+  toolgate_workers_restarted_total: counter("processes of this instance that ended and were started again"),
   toolgate_keys_refused_total: counter("requests with a forged, unknown, expired or revoked API key"),
 } as const;
 

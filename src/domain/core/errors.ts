@@ -20,6 +20,10 @@ export const ERRORS = CATALOGUE satisfies Readonly<Record<string, { status: numb
 
 export type ErrorCode = keyof typeof ERRORS;
 
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(ERRORS, text);
+}
+
 interface ErrorOptions {
   /** HTTP status if it differs: a proof that cannot be parsed is INVALID_PAYMENT 400. */
   status?: number;
