@@ -90,22 +90,14 @@ export async function startGateway(
   const postgres = await openDatabase(config, instanceId, cell, metrics, log);
   const chain = openConfiguredChain(config, metrics, tracer, log);
   const stopping = new AbortController();
-  const tls = await Certificates.open(config, metrics, log, stopping.signal);
+  const { signal } = stopping;
+  const tls = await Certificates.open(config, metrics, log, signal);
   const parts = await openToolParts(config, postgres, metrics, log, devConsole === undefined, sharedSandbox);
   const proofs = new ChainLookupLimit(systemClock, metrics, (accountId) => hasReceipts(postgres, accountId));
-  const relay = openRelay({
-    config,
-    sponsor,
-    postgres,
-    chain,
-    proofs,
-    metrics,
-    log,
-    stopping: stopping.signal,
-  });
+  const relay = openRelay({ config, sponsor, postgres, chain, proofs, metrics, log, stopping: signal });
   const treasury = openTreasury(config, chain, log);
   const paying = { cell, relay: relay?.relay, proofs, treasury };
-  const ports = wrapPorts(callPorts(config, postgres, chain, parts, paying, stopping.signal));
+  const ports = wrapPorts(callPorts(config, postgres, chain, parts, paying, signal));
   const deps = { ...ports, payments: new PaymentMethods(paymentMethods(ports)) };
   let addresses: Addresses = addressesOf(config, hostInUrls(config.HOST), 0);
   const readiness = readinessOf(config, postgres, parts, metrics);
