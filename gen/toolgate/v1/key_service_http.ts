@@ -4,7 +4,7 @@
 
 import type { BudgetUseJson } from "./budget_http.ts";
 import { budgetUseToJson } from "./budget_http.ts";
-import type { ApiKey, KeyLimits } from "./key_service_pb.ts";
+import type { ApiKey, KeyLimits, OAuthClient } from "./key_service_pb.ts";
 import { readTimestamp, timestampToMilliseconds } from "#httpjson/runtime/time-json.ts";
 import { int64ToJson } from "#httpjson/runtime/write.ts";
 import { defaultMaxDepth, readList, readObject, refuseBoth } from "#httpjson/runtime/read.ts";
@@ -25,6 +25,7 @@ export type ApiKeyJson = {
   limits?: KeyLimitsJson | undefined;
   group_id: string;
   budgets: Array<BudgetUseJson>;
+  client?: OAuthClientJson | undefined;
 };
 
 export function apiKeyToJson(message: ApiKey): ApiKeyJson {
@@ -39,6 +40,26 @@ export function apiKeyToJson(message: ApiKey): ApiKeyJson {
     limits: message.limits === undefined ? undefined : keyLimitsToJson(message.limits),
     group_id: message.groupId,
     budgets: message.budgets.map((item) => budgetUseToJson(item)),
+    client: message.client === undefined ? undefined : oAuthClientToJson(message.client),
+  };
+}
+
+/**
+ * JSON of the message toolgate.v1.OAuthClient. Members that are undefined are left out by JSON.stringify.
+ */
+export type OAuthClientJson = {
+  client_id: string;
+  name: string;
+  host: string;
+  verified: boolean;
+};
+
+export function oAuthClientToJson(message: OAuthClient): OAuthClientJson {
+  return {
+    client_id: message.clientId,
+    name: message.name,
+    host: message.host,
+    verified: message.verified,
   };
 }
 

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/key_service.proto.
  */
 export const file_toolgate_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch10b29sZ2F0ZS92MS9rZXlfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEinQIKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZwcmVmaXgYAyABKAkSDAoEbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoGbGltaXRzGAggASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEhAKCGdyb3VwX2lkGAkgASgJEicKB2J1ZGdldHMYCiADKAsyFi50b29sZ2F0ZS52MS5CdWRnZXRVc2UiwAMKCUtleUxpbWl0cxIuCgpleHBpcmVzX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxChJjYWxsX3VzZGNfbWljcm91c2QYAiABKANCELpIDSILGP////////8PKAFIAIgBARIwChFkYXlfdXNkY19taWNyb3VzZBgDIAEoA0IQukgNIgsY/////////w8oAUgBiAEBEiIKBXRvb2xzGAQgAygJQhO6SBCSAQ0QZBgBIgdyBRABGMgBEjIKE21vbnRoX3VzZGNfbWljcm91c2QYBSABKANCELpIDSILGP////////8PKAFIAogBARIyChN0b3RhbF91c2RjX21pY3JvdXNkGAYgASgDQhC6SA0iCxj/////////DygBSAOIAQESJAoMd2Fybl9wZXJjZW50GAcgASgFQgm6SAYaBBhkKAFIBIgBAUIVChNfY2FsbF91c2RjX21pY3JvdXNkQhQKEl9kYXlfdXNkY19taWNyb3VzZEIWChRfbW9udGhfdXNkY19taWNyb3VzZEIWChRfdG90YWxfdXNkY19taWNyb3VzZEIPCg1fd2Fybl9wZXJjZW50IqYBChBDcmVhdGVLZXlSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAESFQoEbmFtZRgCIAEoCUIHukgEcgIYZBIaCgZzY29wZXMYAyADKAlCCrpIB5IBBBAUGAESJgoGbGltaXRzGAQgASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEhoKCGdyb3VwX2lkGAUgASgJQgi6SAVyAxiAASJFChFDcmVhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy50b29sZ2F0ZS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIi4KD0xpc3RLZXlzUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABIjUKEExpc3RLZXlzUmVzcG9uc2USIQoEa2V5cxgBIAMoCzITLnRvb2xnYXRlLnYxLkFwaUtleSLXAQoQVXBkYXRlS2V5UmVxdWVzdBIXCgZrZXlfaWQYASABKAlCB7pIBHICEAESGgoEbmFtZRgCIAEoCUIHukgEcgIYZEgAiAEBEiYKBmxpbWl0cxgDIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0cxIfCghncm91cF9pZBgEIAEoCUIIukgFcgMYgAFIAYgBARIvCg9leHBlY3RlZF9saW1pdHMYBSABKAsyFi50b29sZ2F0ZS52MS5LZXlMaW1pdHNCBwoFX25hbWVCCwoJX2dyb3VwX2lkIjUKEVVwZGF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleSJ4ChVDcmVhdGVLZXlHcm91cFJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIXCgRuYW1lGAIgASgJQgm6SAZyBBABGGQSKQoGbGltaXRzGAMgASgLMhkudG9vbGdhdGUudjEuQnVkZ2V0TGltaXRzIj4KFkNyZWF0ZUtleUdyb3VwUmVzcG9uc2USJAoFZ3JvdXAYASABKAsyFS50b29sZ2F0ZS52MS5LZXlHcm91cCIzChRMaXN0S2V5R3JvdXBzUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABIj4KFUxpc3RLZXlHcm91cHNSZXNwb25zZRIlCgZncm91cHMYASADKAsyFS50b29sZ2F0ZS52MS5LZXlHcm91cCK4AQoVVXBkYXRlS2V5R3JvdXBSZXF1ZXN0EhkKCGdyb3VwX2lkGAEgASgJQge6SARyAhABEhwKBG5hbWUYAiABKAlCCbpIBnIEEAEYZEgAiAEBEikKBmxpbWl0cxgDIAEoCzIZLnRvb2xnYXRlLnYxLkJ1ZGdldExpbWl0cxIyCg9leHBlY3RlZF9saW1pdHMYBCABKAsyGS50b29sZ2F0ZS52MS5CdWRnZXRMaW1pdHNCBwoFX25hbWUiPgoWVXBkYXRlS2V5R3JvdXBSZXNwb25zZRIkCgVncm91cBgBIAEoCzIVLnRvb2xnYXRlLnYxLktleUdyb3VwIjIKFURlbGV0ZUtleUdyb3VwUmVxdWVzdBIZCghncm91cF9pZBgBIAEoCUIHukgEcgIQASIYChZEZWxldGVLZXlHcm91cFJlc3BvbnNlIisKEFJldm9rZUtleVJlcXVlc3QSFwoGa2V5X2lkGAEgASgJQge6SARyAhABIjUKEVJldm9rZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleTKiBQoKS2V5U2VydmljZRJKCglDcmVhdGVLZXkSHS50b29sZ2F0ZS52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4udG9vbGdhdGUudjEuQ3JlYXRlS2V5UmVzcG9uc2USRwoITGlzdEtleXMSHC50b29sZ2F0ZS52MS5MaXN0S2V5c1JlcXVlc3QaHS50b29sZ2F0ZS52MS5MaXN0S2V5c1Jlc3BvbnNlEkoKCVVwZGF0ZUtleRIdLnRvb2xnYXRlLnYxLlVwZGF0ZUtleVJlcXVlc3QaHi50b29sZ2F0ZS52MS5VcGRhdGVLZXlSZXNwb25zZRJZCg5DcmVhdGVLZXlHcm91cBIiLnRvb2xnYXRlLnYxLkNyZWF0ZUtleUdyb3VwUmVxdWVzdBojLnRvb2xnYXRlLnYxLkNyZWF0ZUtleUdyb3VwUmVzcG9uc2USVgoNTGlzdEtleUdyb3VwcxIhLnRvb2xnYXRlLnYxLkxpc3RLZXlHcm91cHNSZXF1ZXN0GiIudG9vbGdhdGUudjEuTGlzdEtleUdyb3Vwc1Jlc3BvbnNlElkKDlVwZGF0ZUtleUdyb3VwEiIudG9vbGdhdGUudjEuVXBkYXRlS2V5R3JvdXBSZXF1ZXN0GiMudG9vbGdhdGUudjEuVXBkYXRlS2V5R3JvdXBSZXNwb25zZRJZCg5EZWxldGVLZXlHcm91cBIiLnRvb2xnYXRlLnYxLkRlbGV0ZUtleUdyb3VwUmVxdWVzdBojLnRvb2xnYXRlLnYxLkRlbGV0ZUtleUdyb3VwUmVzcG9uc2USSgoJUmV2b2tlS2V5Eh0udG9vbGdhdGUudjEuUmV2b2tlS2V5UmVxdWVzdBoeLnRvb2xnYXRlLnYxLlJldm9rZUtleVJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_budget]);
+  fileDesc("Ch10b29sZ2F0ZS92MS9rZXlfc2VydmljZS5wcm90bxILdG9vbGdhdGUudjEixwIKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZwcmVmaXgYAyABKAkSDAoEbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoGbGltaXRzGAggASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEhAKCGdyb3VwX2lkGAkgASgJEicKB2J1ZGdldHMYCiADKAsyFi50b29sZ2F0ZS52MS5CdWRnZXRVc2USKAoGY2xpZW50GAsgASgLMhgudG9vbGdhdGUudjEuT0F1dGhDbGllbnQiTgoLT0F1dGhDbGllbnQSEQoJY2xpZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEaG9zdBgDIAEoCRIQCgh2ZXJpZmllZBgEIAEoCCLAAwoJS2V5TGltaXRzEi4KCmV4cGlyZXNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKEmNhbGxfdXNkY19taWNyb3VzZBgCIAEoA0IQukgNIgsY/////////w8oAUgAiAEBEjAKEWRheV91c2RjX21pY3JvdXNkGAMgASgDQhC6SA0iCxj/////////DygBSAGIAQESIgoFdG9vbHMYBCADKAlCE7pIEJIBDRBkGAEiB3IFEAEYyAESMgoTbW9udGhfdXNkY19taWNyb3VzZBgFIAEoA0IQukgNIgsY/////////w8oAUgCiAEBEjIKE3RvdGFsX3VzZGNfbWljcm91c2QYBiABKANCELpIDSILGP////////8PKAFIA4gBARIkCgx3YXJuX3BlcmNlbnQYByABKAVCCbpIBhoEGGQoAUgEiAEBQhUKE19jYWxsX3VzZGNfbWljcm91c2RCFAoSX2RheV91c2RjX21pY3JvdXNkQhYKFF9tb250aF91c2RjX21pY3JvdXNkQhYKFF90b3RhbF91c2RjX21pY3JvdXNkQg8KDV93YXJuX3BlcmNlbnQipgEKEENyZWF0ZUtleVJlcXVlc3QSGwoKYWNjb3VudF9pZBgBIAEoCUIHukgEcgIQARIVCgRuYW1lGAIgASgJQge6SARyAhhkEhoKBnNjb3BlcxgDIAMoCUIKukgHkgEEEBQYARImCgZsaW1pdHMYBCABKAsyFi50b29sZ2F0ZS52MS5LZXlMaW1pdHMSGgoIZ3JvdXBfaWQYBSABKAlCCLpIBXIDGIABIkUKEUNyZWF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnRvb2xnYXRlLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiLgoPTGlzdEtleXNSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAEiNQoQTGlzdEtleXNSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMudG9vbGdhdGUudjEuQXBpS2V5ItcBChBVcGRhdGVLZXlSZXF1ZXN0EhcKBmtleV9pZBgBIAEoCUIHukgEcgIQARIaCgRuYW1lGAIgASgJQge6SARyAhhkSACIAQESJgoGbGltaXRzGAMgASgLMhYudG9vbGdhdGUudjEuS2V5TGltaXRzEh8KCGdyb3VwX2lkGAQgASgJQgi6SAVyAxiAAUgBiAEBEi8KD2V4cGVjdGVkX2xpbWl0cxgFIAEoCzIWLnRvb2xnYXRlLnYxLktleUxpbWl0c0IHCgVfbmFtZUILCglfZ3JvdXBfaWQiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5IngKFUNyZWF0ZUtleUdyb3VwUmVxdWVzdBIbCgphY2NvdW50X2lkGAEgASgJQge6SARyAhABEhcKBG5hbWUYAiABKAlCCbpIBnIEEAEYZBIpCgZsaW1pdHMYAyABKAsyGS50b29sZ2F0ZS52MS5CdWRnZXRMaW1pdHMiPgoWQ3JlYXRlS2V5R3JvdXBSZXNwb25zZRIkCgVncm91cBgBIAEoCzIVLnRvb2xnYXRlLnYxLktleUdyb3VwIjMKFExpc3RLZXlHcm91cHNSZXF1ZXN0EhsKCmFjY291bnRfaWQYASABKAlCB7pIBHICEAEiPgoVTGlzdEtleUdyb3Vwc1Jlc3BvbnNlEiUKBmdyb3VwcxgBIAMoCzIVLnRvb2xnYXRlLnYxLktleUdyb3VwIrgBChVVcGRhdGVLZXlHcm91cFJlcXVlc3QSGQoIZ3JvdXBfaWQYASABKAlCB7pIBHICEAESHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESKQoGbGltaXRzGAMgASgLMhkudG9vbGdhdGUudjEuQnVkZ2V0TGltaXRzEjIKD2V4cGVjdGVkX2xpbWl0cxgEIAEoCzIZLnRvb2xnYXRlLnYxLkJ1ZGdldExpbWl0c0IHCgVfbmFtZSI+ChZVcGRhdGVLZXlHcm91cFJlc3BvbnNlEiQKBWdyb3VwGAEgASgLMhUudG9vbGdhdGUudjEuS2V5R3JvdXAiMgoVRGVsZXRlS2V5R3JvdXBSZXF1ZXN0EhkKCGdyb3VwX2lkGAEgASgJQge6SARyAhABIhgKFkRlbGV0ZUtleUdyb3VwUmVzcG9uc2UiKwoQUmV2b2tlS2V5UmVxdWVzdBIXCgZrZXlfaWQYASABKAlCB7pIBHICEAEiNQoRUmV2b2tlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudG9vbGdhdGUudjEuQXBpS2V5MqIFCgpLZXlTZXJ2aWNlEkoKCUNyZWF0ZUtleRIdLnRvb2xnYXRlLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi50b29sZ2F0ZS52MS5DcmVhdGVLZXlSZXNwb25zZRJHCghMaXN0S2V5cxIcLnRvb2xnYXRlLnYxLkxpc3RLZXlzUmVxdWVzdBodLnRvb2xnYXRlLnYxLkxpc3RLZXlzUmVzcG9uc2USSgoJVXBkYXRlS2V5Eh0udG9vbGdhdGUudjEuVXBkYXRlS2V5UmVxdWVzdBoeLnRvb2xnYXRlLnYxLlVwZGF0ZUtleVJlc3BvbnNlElkKDkNyZWF0ZUtleUdyb3VwEiIudG9vbGdhdGUudjEuQ3JlYXRlS2V5R3JvdXBSZXF1ZXN0GiMudG9vbGdhdGUudjEuQ3JlYXRlS2V5R3JvdXBSZXNwb25zZRJWCg1MaXN0S2V5R3JvdXBzEiEudG9vbGdhdGUudjEuTGlzdEtleUdyb3Vwc1JlcXVlc3QaIi50b29sZ2F0ZS52MS5MaXN0S2V5R3JvdXBzUmVzcG9uc2USWQoOVXBkYXRlS2V5R3JvdXASIi50b29sZ2F0ZS52MS5VcGRhdGVLZXlHcm91cFJlcXVlc3QaIy50b29sZ2F0ZS52MS5VcGRhdGVLZXlHcm91cFJlc3BvbnNlElkKDkRlbGV0ZUtleUdyb3VwEiIudG9vbGdhdGUudjEuRGVsZXRlS2V5R3JvdXBSZXF1ZXN0GiMudG9vbGdhdGUudjEuRGVsZXRlS2V5R3JvdXBSZXNwb25zZRJKCglSZXZva2VLZXkSHS50b29sZ2F0ZS52MS5SZXZva2VLZXlSZXF1ZXN0Gh4udG9vbGdhdGUudjEuUmV2b2tlS2V5UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_toolgate_v1_budget]);
 
 /**
  * An API key, without its secret (specification 5).
@@ -92,6 +92,13 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
    * @generated from field: repeated toolgate.v1.BudgetUse budgets = 10;
    */
   budgets: BudgetUse[];
+
+  /**
+   * The application that a person connected by OAuth, as it was shown in the consent; unset for other keys.
+   *
+   * @generated from field: toolgate.v1.OAuthClient client = 11;
+   */
+  client?: OAuthClient | undefined;
 };
 
 /**
@@ -100,6 +107,48 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
  */
 export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_toolgate_v1_key_service, 0);
+
+/**
+ * An application that uses a key by OAuth.
+ *
+ * @generated from message toolgate.v1.OAuthClient
+ */
+export type OAuthClient = Message<"toolgate.v1.OAuthClient"> & {
+  /**
+   * Client identifier: the address of its metadata document, or `oac_…` of a registered client.
+   *
+   * @generated from field: string client_id = 1;
+   */
+  clientId: string;
+
+  /**
+   * Name that the application gave itself.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Host that its metadata document was read from, else the host of its redirect address.
+   *
+   * @generated from field: string host = 3;
+   */
+  host: string;
+
+  /**
+   * Whether the host vouches for the client: it serves the metadata document.
+   *
+   * @generated from field: bool verified = 4;
+   */
+  verified: boolean;
+};
+
+/**
+ * Describes the message toolgate.v1.OAuthClient.
+ * Use `create(OAuthClientSchema)` to create a new message.
+ */
+export const OAuthClientSchema: GenMessage<OAuthClient> = /*@__PURE__*/
+  messageDesc(file_toolgate_v1_key_service, 1);
 
 /**
  * Limits of a key.
@@ -164,7 +213,7 @@ export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
  * Use `create(KeyLimitsSchema)` to create a new message.
  */
 export const KeyLimitsSchema: GenMessage<KeyLimits> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 1);
+  messageDesc(file_toolgate_v1_key_service, 2);
 
 /**
  * The key to create.
@@ -213,7 +262,7 @@ export type CreateKeyRequest = Message<"toolgate.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 2);
+  messageDesc(file_toolgate_v1_key_service, 3);
 
 /**
  * The new key.
@@ -241,7 +290,7 @@ export type CreateKeyResponse = Message<"toolgate.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 3);
+  messageDesc(file_toolgate_v1_key_service, 4);
 
 /**
  * Selects an account's keys.
@@ -262,7 +311,7 @@ export type ListKeysRequest = Message<"toolgate.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 4);
+  messageDesc(file_toolgate_v1_key_service, 5);
 
 /**
  * An account's keys.
@@ -283,7 +332,7 @@ export type ListKeysResponse = Message<"toolgate.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 5);
+  messageDesc(file_toolgate_v1_key_service, 6);
 
 /**
  * The change of a key. Unset members stay as they are.
@@ -332,7 +381,7 @@ export type UpdateKeyRequest = Message<"toolgate.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 6);
+  messageDesc(file_toolgate_v1_key_service, 7);
 
 /**
  * The changed key.
@@ -353,7 +402,7 @@ export type UpdateKeyResponse = Message<"toolgate.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 7);
+  messageDesc(file_toolgate_v1_key_service, 8);
 
 /**
  * The group to create.
@@ -388,7 +437,7 @@ export type CreateKeyGroupRequest = Message<"toolgate.v1.CreateKeyGroupRequest">
  * Use `create(CreateKeyGroupRequestSchema)` to create a new message.
  */
 export const CreateKeyGroupRequestSchema: GenMessage<CreateKeyGroupRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 8);
+  messageDesc(file_toolgate_v1_key_service, 9);
 
 /**
  * The new group.
@@ -409,7 +458,7 @@ export type CreateKeyGroupResponse = Message<"toolgate.v1.CreateKeyGroupResponse
  * Use `create(CreateKeyGroupResponseSchema)` to create a new message.
  */
 export const CreateKeyGroupResponseSchema: GenMessage<CreateKeyGroupResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 9);
+  messageDesc(file_toolgate_v1_key_service, 10);
 
 /**
  * Selects an account's groups.
@@ -430,7 +479,7 @@ export type ListKeyGroupsRequest = Message<"toolgate.v1.ListKeyGroupsRequest"> &
  * Use `create(ListKeyGroupsRequestSchema)` to create a new message.
  */
 export const ListKeyGroupsRequestSchema: GenMessage<ListKeyGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 10);
+  messageDesc(file_toolgate_v1_key_service, 11);
 
 /**
  * An account's groups.
@@ -451,7 +500,7 @@ export type ListKeyGroupsResponse = Message<"toolgate.v1.ListKeyGroupsResponse">
  * Use `create(ListKeyGroupsResponseSchema)` to create a new message.
  */
 export const ListKeyGroupsResponseSchema: GenMessage<ListKeyGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 11);
+  messageDesc(file_toolgate_v1_key_service, 12);
 
 /**
  * The change of a group. Unset members stay as they are.
@@ -493,7 +542,7 @@ export type UpdateKeyGroupRequest = Message<"toolgate.v1.UpdateKeyGroupRequest">
  * Use `create(UpdateKeyGroupRequestSchema)` to create a new message.
  */
 export const UpdateKeyGroupRequestSchema: GenMessage<UpdateKeyGroupRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 12);
+  messageDesc(file_toolgate_v1_key_service, 13);
 
 /**
  * The changed group.
@@ -514,7 +563,7 @@ export type UpdateKeyGroupResponse = Message<"toolgate.v1.UpdateKeyGroupResponse
  * Use `create(UpdateKeyGroupResponseSchema)` to create a new message.
  */
 export const UpdateKeyGroupResponseSchema: GenMessage<UpdateKeyGroupResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 13);
+  messageDesc(file_toolgate_v1_key_service, 14);
 
 /**
  * Selects the group to delete.
@@ -535,7 +584,7 @@ export type DeleteKeyGroupRequest = Message<"toolgate.v1.DeleteKeyGroupRequest">
  * Use `create(DeleteKeyGroupRequestSchema)` to create a new message.
  */
 export const DeleteKeyGroupRequestSchema: GenMessage<DeleteKeyGroupRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 14);
+  messageDesc(file_toolgate_v1_key_service, 15);
 
 /**
  * The group was deleted.
@@ -550,7 +599,7 @@ export type DeleteKeyGroupResponse = Message<"toolgate.v1.DeleteKeyGroupResponse
  * Use `create(DeleteKeyGroupResponseSchema)` to create a new message.
  */
 export const DeleteKeyGroupResponseSchema: GenMessage<DeleteKeyGroupResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 15);
+  messageDesc(file_toolgate_v1_key_service, 16);
 
 /**
  * Selects the key to revoke.
@@ -571,7 +620,7 @@ export type RevokeKeyRequest = Message<"toolgate.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 16);
+  messageDesc(file_toolgate_v1_key_service, 17);
 
 /**
  * The revoked key.
@@ -592,7 +641,7 @@ export type RevokeKeyResponse = Message<"toolgate.v1.RevokeKeyResponse"> & {
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_toolgate_v1_key_service, 17);
+  messageDesc(file_toolgate_v1_key_service, 18);
 
 /**
  * Administration of API keys. Requires the operator role: an API key over gRPC, or a console session.
