@@ -19,7 +19,7 @@ const SECRETS = [
 
 /** Patterns redacted in any text, and their replacements: API keys, and passwords in URLs. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/sk-agent-[\w-]{12,}/g, "sk-agent-***"],
+  [/(sk-agent|tg-oauth)-[\w-]{12,}/g, "$1-***"],
   [/(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g, "$1***@"],
   [/([?&]\w*password=)[^\s&"]+/gi, "$1***"],
 ];

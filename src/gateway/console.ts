@@ -112,6 +112,7 @@ interface ConsoleOptions {
 
 interface Console {
   readonly handler: ConsoleHandler;
+  readonly authenticator: SessionAuthenticator;
   /** Resolves when no request is running. */
   idle(): Promise<void>;
 }
@@ -146,6 +147,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const exported = [statementFile(statements), receiptsFile(receipts, history), runsFile(runs, history)];
   const exports = new ExportHandler({ authenticator, files: exported, requestIds, failed });
   return {
+    authenticator,
     handler: new ConsoleHandler({ rpc, exports, files, requests, time, origin, requestIds, failed }),
     idle: async () => void (await Promise.all([pipeline.idle(), exports.idle()])),
   };

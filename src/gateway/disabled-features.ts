@@ -2,6 +2,7 @@ import type { ServeConfig } from "../config/config.ts";
 import type { SandboxEngine } from "../domain/tools/sandbox.ts";
 import { createLogger } from "../log.ts";
 import { isConsoleBuilt } from "./console-files.ts";
+import { hasOAuth } from "./oauth.ts";
 import { openEngine } from "./sandbox.ts";
 
 /**
@@ -17,6 +18,8 @@ export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
         "or FEE_PAYER_SIGNER",
     );
   }
+  if (!hasOAuth(config))
+    off.push("oauth: hosts need an API key to use /mcp; set PUBLIC_URL to an https:// address, or OAUTH");
   const sandbox = await sandboxOff(config);
   if (sandbox !== undefined)
     off.push(`sandbox: sandbox_execute is listed as coming_soon and cannot be called; ${sandbox}`);

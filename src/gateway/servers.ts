@@ -60,6 +60,7 @@ import { X402Offers } from "../transport/x402/offers.ts";
 import { StoredConfigAdmin } from "./config-admin.ts";
 import { localRpcUrl, type DevConsole } from "./console-files.ts";
 import { createConsole } from "./console.ts";
+import { createOAuth } from "./oauth.ts";
 import { keyRulesOf, createOperations, operatorServices, createWebhookService } from "./services.ts";
 import type { Addresses } from "./listen.ts";
 
@@ -177,12 +178,6 @@ export function createServers({
   const routes = new JsonRoutes({ ...common, transcoder: createTranscoder(generatedRoutes) });
   const originPolicy = new OriginPolicy({ host: config.HOST, publicUrl: config.PUBLIC_URL, origins });
   const failed = (error: unknown, requestId: string) => failureResponse(pipeline.failure(error, requestId));
-  const documents = new DocumentHandler({
-    documents: createDocuments({ config, deps, relay, chain, ...walletParts }),
-    requestIds,
-    ...pipelineParts,
-    failed,
-  });
   const services = [...open, ...internal].map(({ service }) => service);
   const console = createConsole({
     ...shared,
@@ -197,24 +192,30 @@ export function createServers({
     requestIds,
     failed,
   });
+  const web = { ...pipelineParts, clients, requestIds, failed };
+  const { authenticator } = console;
+  const oauth = createOAuth({ config, postgres, deps, addresses, authenticator, ...web });
+  const described = [...createDocuments({ config, deps, relay, chain, ...walletParts }), ...oauth.documents];
   const models = { routes, pipeline, catalogue, clock: systemClock };
   return {
     http: new HttpServer({
       tls,
       handlers: [
-        documents,
+        new DocumentHandler({ documents: described, ...web }),
         new Probes(readiness, requests),
         // Has its own origin policy, so CORS does not apply.
         console.handler,
+        ...oauth.handlers,
         new Cors(origins, requests),
         connectHandler({ ...common, services: open.map(({ service }) => service) }),
         ...[OPENAI_API, ANTHROPIC_API].map((api) => new ModelApiHandler(models, api)),
-        new McpHandler({ routes, pipeline, catalogue, originPolicy }),
+        new McpHandler({ routes, pipeline, catalogue, originPolicy, challenge: oauth.challenge }),
         new JsonHandler(routes, pipeline, walletParts.sold),
       ],
       routes,
     }),
-    idle: async () => void (await Promise.all([pipeline.idle(), console.idle()])),
+    idle: async () =>
+      void (await Promise.all([pipeline, console, ...oauth.handlers].map((one) => one.idle()))),
     grpc: new GrpcServer({ ...common, services, health: postgres.health, log, tls }),
   };
 }

@@ -19,6 +19,7 @@ import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { TimelineQueries } from "../app/operations/request-timeline.ts";
 import type { BalanceSteps, OperatorActionLog, SealingKeyAdmin } from "../app/operations/operator-actions.ts";
 import type { JobRuns } from "../app/jobs/job.ts";
+import type { OAuthRecords, TokenSecrets } from "../app/oauth/oauth-records.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
 import type { UsedNonces, SignInChallenges } from "../app/accounts/sign-in.ts";
@@ -68,6 +69,7 @@ import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
 import { PostgresRefunds, PostgresSuspense } from "./treasury/suspense.ts";
 import { PostgresRelays } from "./payments/relays.ts";
+import { PostgresOAuthRecords } from "./oauth/oauth-records.ts";
 import { PostgresSandboxRuns } from "./ledger/sandbox-runs.ts";
 import { PostgresSealingKeys, type SealingKeysOptions } from "./payments/sealing-keys.ts";
 import { PostgresSessions, PostgresSignInChallenges, PostgresUsedNonces } from "./accounts/sessions.ts";
@@ -107,6 +109,8 @@ export interface Postgres {
   readonly walletAccounts: WalletAccounts;
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
+  readonly oauthRecords: OAuthRecords;
+  readonly keySecrets: TokenSecrets;
   readonly operatorActions: OperatorActionLog;
   readonly configVersions: ConfigVersions;
   readonly operations: OperationsQueries;
@@ -200,7 +204,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         archivedReceipt: receiptsOfOldRuns(account.reading.history, clock),
       }),
       authenticator,
-      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys, away }),
+      ...openStores({ ...options, ...operatorWork, cell, pool, sealingKeys, keySecrets, away }),
       accountQueries: account.reading,
       ...requestLog.ports,
       accounts: { ...operatorWork.accounts, get: readAccount, list: (query) => search.list(query) },
@@ -265,6 +269,7 @@ function backgroundWork(parts: readonly Working[]): Pick<Postgres, "start" | "st
 type StoreOptions = Pick<PostgresOptions, "clock" | "random" | "instanceId" | "operatorLog"> & {
   readonly pool: ReturnType<typeof openPool>;
   readonly sealingKeys: SealingKeys;
+  readonly keySecrets: TokenSecrets;
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
   readonly cell: Cell;
@@ -278,6 +283,7 @@ function openStores(options: StoreOptions) {
   return {
     ...withOperatorLogFile({ apiKeys: stores.apiKeys, operatorActions }, operatorLog),
     keyGroups: stores.keyGroups,
+    keySecrets: stores.keySecrets,
     rateLimiter: new PostgresRateLimiter({ pool, clock, away }),
     operations: new PostgresOperations(pool, clock),
     restores: new PostgresRestores(pool),
@@ -296,6 +302,7 @@ function openStores(options: StoreOptions) {
     usageCounter: new UsageCounter(pool),
     makePartitions: () => makePartitions(pool),
     sessions: new PostgresSessions({ pool, clock, random, cell }),
+    oauthRecords: new PostgresOAuthRecords({ pool }),
     webhooks: openWebhooks(options),
   };
 }

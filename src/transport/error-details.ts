@@ -3,7 +3,7 @@ import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf"
 import { type ErrorBody, ErrorBodySchema } from "#gen/toolgate/v1/error_pb.ts";
 import { type HealthUnavailable, HealthUnavailableSchema } from "#gen/toolgate/v1/health_service_pb.ts";
 import { type PaymentRequired, PaymentRequiredSchema } from "#gen/toolgate/v1/payment_pb.ts";
-import { LimitReachedError } from "../app/calls/call-errors.ts";
+import { LimitReachedError, MissingScopeError } from "../app/calls/call-errors.ts";
 import { ToolgateError, type RpcCode } from "../domain/core/errors.ts";
 import { RatedError } from "./key-authenticator.ts";
 import { rateLimitHeaders, type Header } from "./headers.ts";
@@ -125,6 +125,8 @@ function headersOf(error: ToolgateError): Header[] {
   const headers = error instanceof RatedError ? rateLimitHeaders(error.rate) : [];
   if (error.retryAfterSeconds !== undefined) headers.push(["retry-after", String(error.retryAfterSeconds)]);
   if (error.code === "UNAUTHORIZED") headers.push(["www-authenticate", 'Bearer realm="toolgate"']);
+  if (error instanceof MissingScopeError && error.wanted)
+    headers.push(["www-authenticate", `Bearer error="insufficient_scope", scope="${error.wanted}"`]);
   if (error instanceof SignInRequiredError) headers.push(error.header);
   return headers;
 }

@@ -1,6 +1,6 @@
 import type { Metrics } from "../app/operations/metrics.ts";
 import type { Authenticator, RateLimiter } from "../app/accounts/authenticator.ts";
-import { KEY_PREFIX } from "../domain/accounts/api-key.ts";
+import { isKeyLike, KEY_PREFIX } from "../domain/accounts/api-key.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { Caller, RateDecision } from "../domain/accounts/caller.ts";
 import type { Authentication, Credentials, RequestAuthenticator, KeyRequirement } from "./authentication.ts";
@@ -126,7 +126,7 @@ function secretOf(authorization: string | undefined): string {
   const secret = BEARER.exec(authorization)?.[1];
   if (secret === undefined)
     throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
-  if (!secret.startsWith(KEY_PREFIX))
+  if (!isKeyLike(secret))
     throw unauthorized(
       `not an API key; keys start with ${KEY_PREFIX}; ` +
         "create one in the console or with `toolgate keys create`",

@@ -8,6 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ToolgateError } from "../domain/core/errors.ts";
+import { MissingScopeError } from "../app/calls/call-errors.ts";
 import type { RequestRecorder, RequestRecord } from "../app/operations/request-record.ts";
 import { failureOf, type Failure } from "./error-details.ts";
 import type { Authentication, Credentials, RequestAuthenticator } from "./authentication.ts";
@@ -163,7 +164,7 @@ function requireRights(
     throw new ToolgateError("FORBIDDEN", "this service requires the operator role");
   }
   if (scope !== undefined && !context.caller.scopes.has(scope)) {
-    throw new ToolgateError("FORBIDDEN", `the API key lacks the scope ${scope}; use a key that has it`);
+    throw new MissingScopeError(scope, context.caller);
   }
   return context;
 }

@@ -1,3 +1,4 @@
+import type { OAuthClient } from "../../domain/accounts/oauth-client.ts";
 import type { BudgetUse, KeyLimits, BudgetLimits } from "../../domain/accounts/budget.ts";
 import type { KeyChange, NewKey } from "../../domain/accounts/new-key.ts";
 import type { Scope } from "../../domain/accounts/scope.ts";
@@ -17,6 +18,17 @@ export interface ApiKey {
   budgets: readonly BudgetUse[];
   createdAt: Date;
   revokedAt: Date | undefined;
+  /** The application that uses it by OAuth: its secret does not exist then. Undefined for other keys. */
+  client: OAuthClient | undefined;
+}
+
+/** A person's consent, which creates a key for an application. */
+export interface Consent {
+  /** The request of the application, which it answers. */
+  readonly interactionId: string;
+  readonly client: OAuthClient;
+  /** Audience of the tokens. */
+  readonly resource: string;
 }
 
 /** `lastUsedAt` is accurate to ten seconds; undefined: never used. */
@@ -49,6 +61,11 @@ export interface ApiKeys {
    * too many new keys within a day
    */
   create(key: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }>;
+  /**
+   * Creates the key of an application and answers its request, both or neither.
+   * @throws ToolgateError as {@link create}; INVALID_REQUEST for a request that was answered or has expired
+   */
+  connect(key: NewKey & { accountId: string }, consent: Consent): Promise<ApiKey>;
   /** @throws ToolgateError NOT_FOUND */
   get(keyId: string): Promise<ApiKey>;
   /** Newest first, including revoked and expired keys; undefined: of all accounts. */
@@ -65,7 +82,7 @@ export interface ApiKeys {
   /**
    * Creates a key with the same settings and a shared budget.
    * @throws ToolgateError NOT_FOUND, also for a key of another account; INVALID_REQUEST for a key that is
-   * inactive or already replaced, and as {@link create}
+   * inactive, already replaced or of an application, and as {@link create}
    */
   rotate(rotation: Rotation): Promise<{ key: ApiKey; secret: string; oldKey: ApiKey }>;
   /** Idempotent. @throws ToolgateError NOT_FOUND, also for a key of another account */

@@ -1,4 +1,6 @@
 import type { ExceededLimit } from "../../domain/accounts/budget.ts";
+import type { Caller } from "../../domain/accounts/caller.ts";
+import type { Scope } from "../../domain/accounts/scope.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
@@ -35,6 +37,22 @@ function remedy(price: MicroUsd, { period, limit, resetsAt }: ExceededLimit): st
   if (!resetsAt) return "raise the limit, or use another key";
   const day = period === "day" ? "" : `on ${resetsAt.toISOString().slice(0, 10)} `;
   return `the limit resets ${day}at 00:00 UTC. Repeat the call then, or use another key`;
+}
+
+/** FORBIDDEN: the caller lacks a scope. */
+export class MissingScopeError extends ToolgateError {
+  /** Scopes to ask the person for (RFC 6750 section 3.1); undefined for an API key. */
+  readonly wanted: string | undefined;
+
+  constructor(scope: Scope, { viaOAuth = false, scopes }: Caller, what = "") {
+    super(
+      "FORBIDDEN",
+      viaOAuth
+        ? `the access token lacks the scope ${scope}${what}; connect the application again and allow it`
+        : `the API key lacks the scope ${scope}${what}; use a key that has it`,
+    );
+    this.wanted = viaOAuth ? [...scopes, scope].join(" ") : undefined;
+  }
 }
 
 /** PAYMENT_REQUIRED with a quote. Transports build the 402 body from it (specification 2.3). */

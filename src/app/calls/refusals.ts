@@ -3,7 +3,7 @@ import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { PaymentRequiredError, LimitReachedError } from "./call-errors.ts";
+import { LimitReachedError, MissingScopeError, PaymentRequiredError } from "./call-errors.ts";
 import type { AuthorizeResult, Ledger, LimitRefusal } from "./ledger.ts";
 
 /** A refusal because of an earlier call or payment. */
@@ -114,7 +114,7 @@ function invalid(reason: string): ToolgateError {
 /** Checks the key's scopes and tools. Applies to free calls too. @throws ToolgateError FORBIDDEN */
 export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
   if (scope !== undefined && !caller.scopes.has(scope))
-    throw forbidden(`the API key lacks the scope ${scope}, which ${name} needs; use a key that has it`);
+    throw new MissingScopeError(scope, caller, `, which ${name} needs`);
   if (!allowsTool(caller, name)) {
     const tools = [...(caller.limits?.tools ?? [])].join(", ");
     throw forbidden(`the API key is limited to the tools ${tools}; use a key that may call ${name}`);

@@ -5,6 +5,9 @@ import type { Random } from "../core/clock.ts";
 /** Prefix of every API key (specification 5). */
 export const KEY_PREFIX = "sk-agent-";
 
+/** Prefix of access tokens of OAuth, as long as {@link KEY_PREFIX}. */
+export const TOKEN_PREFIX = "tg-oauth-";
+
 /** Complete format of a key, for secret scanners and validators. */
 export const KEY_PATTERN = /^sk-agent-[2-4][1-9A-HJ-NP-Za-km-z]{49}$/;
 
@@ -32,7 +35,7 @@ export interface KeySecret {
   readonly secret: Buffer;
 }
 
-/** A well-formed API key whose signature is not verified yet. */
+/** A well-formed API key or access token whose signature is not verified yet. */
 export interface ParsedKey {
   /** Version of the secret that signed it. */
   readonly version: number;
@@ -41,19 +44,29 @@ export interface ParsedKey {
   readonly mac: Buffer;
 }
 
-export function newApiKey({ version, secret }: KeySecret, random: Random, cell = 0): string {
+export function newApiKey(
+  { version, secret }: KeySecret,
+  random: Random,
+  cell = 0,
+  prefix: typeof KEY_PREFIX | typeof TOKEN_PREFIX = KEY_PREFIX,
+): string {
   const key = Buffer.alloc(LENGTH);
   key[0] = FORMAT;
   key.set(random.bytes(RANDOM), 1);
   key.writeUInt16BE(version, VERSION);
   key.writeUInt16BE(cell, CELL);
   macOf(key.subarray(0, SIGNED), secret).copy(key, SIGNED);
-  return KEY_PREFIX + encodeBase58(key);
+  return prefix + encodeBase58(key);
 }
 
-/** Parses an API key; undefined for any other format. */
+/** Returns whether a text has the prefix of an API key or an access token. */
+export function isKeyLike(text: string): boolean {
+  return text.startsWith(KEY_PREFIX) || text.startsWith(TOKEN_PREFIX);
+}
+
+/** Parses an API key or an access token; undefined for any other format. */
 export function parseApiKey(text: string): ParsedKey | undefined {
-  if (text.length !== KEY_LENGTH || !text.startsWith(KEY_PREFIX)) return undefined;
+  if (text.length !== KEY_LENGTH || !isKeyLike(text)) return undefined;
   const key = decodeBase58(text.slice(KEY_PREFIX.length));
   if (key?.length !== LENGTH || key[0] !== FORMAT) return undefined;
   return {

@@ -34,6 +34,14 @@ export interface Caller {
   blockedReason: string | undefined;
   /** Undefined: the default. */
   requestLog?: RequestLogSettings | undefined;
+  /** An application calls with an access token, which has fewer rights than a key: never the operator's. */
+  viaOAuth?: boolean;
+}
+
+/** Returns the caller of an access token of a key: with its scopes, as far as the key has them. */
+export function tokenCaller(key: Caller, scopes: ReadonlySet<string>): Caller {
+  const granted = new Set([...key.scopes].filter((scope) => scopes.has(scope)));
+  return { ...key, scopes: granted, operator: false, viaOAuth: true };
 }
 
 /** Whether the key's limits allow the tool. Does not check scopes. */

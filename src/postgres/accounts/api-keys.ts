@@ -1,7 +1,7 @@
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import { MAX_ACTIVE_KEYS } from "../../app/accounts/api-keys.ts";
-import type { ApiKey, ApiKeys, KeyUsage, ListedKey, Rotation } from "../../app/accounts/api-keys.ts";
-import { type KeySecret, newApiKey, SHOWN_LENGTH } from "../../domain/accounts/api-key.ts";
+import type { ApiKey, ApiKeys, Consent, KeyUsage, ListedKey, Rotation } from "../../app/accounts/api-keys.ts";
+import { type KeySecret, newApiKey, SHOWN_LENGTH, TOKEN_PREFIX } from "../../domain/accounts/api-key.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { newId, uuidOf } from "../../domain/core/ids.ts";
@@ -9,11 +9,13 @@ import { isBudget, NO_LIMITS } from "../../domain/accounts/budget.ts";
 import { type KeyChange, type NewKey, requireExpected } from "../../domain/accounts/new-key.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { AccountEntity, ApiKeyEntity, KeyUseEntity } from "../database/entities/accounts.ts";
+import { OAuthGrantEntity } from "../database/entities/oauth.ts";
 import { hashOf, limitsRow } from "./key-rows.ts";
 import { type KeyRow, readKey, toApiKeys } from "./stored-keys.ts";
 import { lockLimits, setBudget } from "./budgets.ts";
 import { requireGroup } from "./key-groups.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
+import { bytesOf } from "../oauth/oauth-records.ts";
 import { AccountQueue } from "./account-queue.ts";
 
 /**
@@ -30,6 +32,8 @@ export interface KeySecrets {
 
 interface NewKeyRow extends NewKey {
   account: string;
+  /** Default: the first characters of the secret. */
+  prefix?: string;
   shared?: Pick<KeyRow, "budgetId" | "groupId">;
 }
 
@@ -74,22 +78,50 @@ export class PostgresApiKeys implements ApiKeys {
     this.#cell = cell;
   }
 
-  async create({
-    accountId,
-    ...wanted
-  }: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }> {
-    const account = uuidOf("acct", accountId);
+  async create(wanted: NewKey & { accountId: string }): Promise<{ key: ApiKey; secret: string }> {
     return this.#orm.em.fork().transactional(async (em) => {
-      if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0)
-        throw new ToolgateError("NOT_FOUND", "there is no such account");
-      await this.#requireKeyQuota(em, account);
-      const { row, secret } = this.#build(em, { account, ...wanted });
-      await em.flush();
-      const { limits, groupId } = wanted;
-      if (groupId !== undefined) await this.#changeGroup(em, row, groupId);
-      if (limits && isBudget(limits)) await setBudget(em, row, limits);
+      const { row, secret } = await this.#add(em, wanted);
       return { key: await readKey(em, row.id), secret };
     });
+  }
+
+  async connect(
+    wanted: NewKey & { accountId: string },
+    { interactionId, client, resource }: Consent,
+  ): Promise<ApiKey> {
+    return this.#orm.em.fork().transactional(async (em) => {
+      // The secret is dropped: the tokens of the key have their own.
+      const { row } = await this.#add(em, { ...wanted, prefix: TOKEN_PREFIX });
+      await em.insert(OAuthGrantEntity, { ...client, key: row.id, resource });
+      const login = { accountId: wanted.accountId, remember: false };
+      const result = JSON.stringify({ login, consent: { grantId: idFromUuid("key", row.id) } });
+      const [answer] = await em.execute<{ answered: boolean }[]>("select oauth_answer(?, ?, ?) as answered", [
+        ...[interactionId, client.clientId].map(bytesOf),
+        result,
+      ]);
+      if (!answer?.answered)
+        throw new ToolgateError(
+          "INVALID_REQUEST",
+          "the request was answered before or has expired; connect again",
+        );
+      return readKey(em, row.id);
+    });
+  }
+
+  async #add(
+    em: EntityManager,
+    { accountId, ...wanted }: NewKey & { accountId: string; prefix?: string },
+  ): Promise<{ row: KeyRow; secret: string }> {
+    const account = uuidOf("acct", accountId);
+    if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0)
+      throw new ToolgateError("NOT_FOUND", "there is no such account");
+    await this.#requireKeyQuota(em, account);
+    const { row, secret } = this.#build(em, { account, ...wanted });
+    await em.flush();
+    const { limits, groupId } = wanted;
+    if (groupId !== undefined) await this.#changeGroup(em, row, groupId);
+    if (limits && isBudget(limits)) await setBudget(em, row, limits);
+    return { row, secret };
   }
 
   async get(keyId: string): Promise<ApiKey> {
@@ -171,6 +203,8 @@ export class PostgresApiKeys implements ApiKeys {
       // Reads again under the lock: a concurrent rotation may have changed the key.
       const old = await em.findOneOrFail(ApiKeyEntity, { id }, { refresh: true });
       this.#requireCurrent(old, "rotate");
+      if ((await em.count(OAuthGrantEntity, { key: id })) > 0)
+        throw invalidField("key_id", "is used by an application, which connects again to get new tokens");
       const now = this.#clock.now();
       const end =
         overlapSeconds === 0
@@ -244,7 +278,7 @@ export class PostgresApiKeys implements ApiKeys {
 
   #build(
     em: EntityManager,
-    { account, name, scopes, limits, shared }: NewKeyRow,
+    { account, name, scopes, limits, shared, prefix }: NewKeyRow,
   ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
     const secret = newApiKey(signer, this.#random, this.#cell);
@@ -253,7 +287,7 @@ export class PostgresApiKeys implements ApiKeys {
       id,
       account,
       sha256: Buffer.from(hashOf(secret), "hex"),
-      prefix: secret.slice(0, SHOWN_LENGTH),
+      prefix: prefix ?? secret.slice(0, SHOWN_LENGTH),
       secretVersion: signer.version,
       name,
       scopes: [...scopes],

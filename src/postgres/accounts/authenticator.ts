@@ -1,6 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Authenticator } from "../../app/accounts/authenticator.ts";
-import { isSignedWith, parseApiKey, type KeySecret, type ParsedKey } from "../../domain/accounts/api-key.ts";
+import {
+  isSignedWith,
+  parseApiKey,
+  TOKEN_PREFIX,
+  type KeySecret,
+  type ParsedKey,
+} from "../../domain/accounts/api-key.ts";
 import type { Caller } from "../../domain/accounts/caller.ts";
 import { NO_CELL, type Cell, uuidOf } from "../../domain/core/ids.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
@@ -8,6 +14,7 @@ import { Lru } from "../../domain/core/lru.ts";
 import { isScope } from "../../domain/accounts/scope.ts";
 import { DatabaseAway } from "../database/away.ts";
 import { Batcher } from "../database/batcher.ts";
+import { AccessTokens, type AccessToken } from "../oauth/access-tokens.ts";
 import { hashOf, limitsOf, rateLimitsOf, requestLogOf } from "./key-rows.ts";
 import type { LimitsRow, RequestLogRow } from "./key-rows.ts";
 import type { KeyUses, MovedKeys } from "./key-uses.ts";
@@ -73,6 +80,7 @@ export class PostgresAuthenticator implements Authenticator {
   /** Timestamp of each rejection, by key hash. */
   readonly #rejected = new Lru<string, number>(MAX_REJECTED);
   readonly #lookups: Batcher<Buffer, FoundKey>;
+  readonly #tokens: AccessTokens;
   /** Incremented per notification: results requested before a change are not cached after it. */
   #generation = 0;
   #gaps = 0;
@@ -81,6 +89,7 @@ export class PostgresAuthenticator implements Authenticator {
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     this.#away = options.away ?? new DatabaseAway(options.notifications);
+    this.#tokens = new AccessTokens(options.pool);
     this.#lookups = new Batcher({
       max: 200,
       retryMs: RETRY_MS,
@@ -96,7 +105,10 @@ export class PostgresAuthenticator implements Authenticator {
   authenticate(secret: string): Caller | undefined | Promise<Caller | undefined> {
     const hash = hashOf(secret);
     const now = this.#options.clock.now();
-    const caller = this.#cached(hash, now);
+    const isToken = secret.startsWith(TOKEN_PREFIX);
+    const token = isToken ? this.#tokens.known(hash) : undefined;
+    if (token) return this.#ofToken(token, now);
+    const caller = isToken ? undefined : this.#cached(hash, now);
     if (caller) return this.#accept(caller, now);
     const parsed = parseApiKey(secret);
     const { secrets, movedKeys, cell = NO_CELL } = this.#options;
@@ -104,20 +116,39 @@ export class PostgresAuthenticator implements Authenticator {
     if (movedKeys?.has(hash)) return this.#lookUp(hash, now);
     if (cell.isForeign("api_key", parsed.cell)) return undefined;
     const key = secrets.find(parsed.version);
-    if (key instanceof Promise) return key.then((found) => this.#verify(parsed, found, hash, now));
-    return this.#verify(parsed, key, hash, now);
+    const request = { parsed, hash, isToken, now };
+    if (key instanceof Promise) return key.then((found) => this.#verify(request, found));
+    return this.#verify(request, key);
+  }
+
+  /** A token ends with its key, whose changes are notified. */
+  #ofToken(token: AccessToken, now: number): Caller | undefined | Promise<Caller | undefined> {
+    if (token.expiresAt <= now) return undefined;
+    const key = this.#cached(token.keyHash, now);
+    if (key) return this.#accept(token.of(key), now);
+    if (this.#isRejected(token.keyHash, now)) return undefined;
+    return this.#lookUp(token.keyHash, now).then((found) => found && token.of(found));
+  }
+
+  async #lookUpToken(hash: string, now: number): Promise<Caller | undefined> {
+    const token = await this.#tokens.find(hash);
+    if (token) return this.#ofToken(token, now);
+    this.#rejected.set(hash, now);
+    return undefined;
   }
 
   /** Queries the database only for keys with a valid signature. */
   #verify(
-    parsed: ParsedKey,
+    { parsed, hash, isToken, now }: { parsed: ParsedKey; hash: string; isToken: boolean; now: number },
     key: KeySecret | undefined,
-    hash: string,
-    now: number,
   ): undefined | Promise<Caller | undefined> {
-    if (!key || !isSignedWith(parsed, key.secret)) return undefined;
+    if (!key || !isSignedWith(parsed, key.secret) || this.#isRejected(hash, now)) return undefined;
+    return isToken ? this.#lookUpToken(hash, now) : this.#lookUp(hash, now);
+  }
+
+  #isRejected(hash: string, now: number): boolean {
     const age = now - (this.#rejected.get(hash) ?? Number.NEGATIVE_INFINITY);
-    return age >= 0 && age < REJECTED_MS ? undefined : this.#lookUp(hash, now);
+    return age >= 0 && age < REJECTED_MS;
   }
 
   async #lookUp(hash: string, since: number): Promise<Caller | undefined> {

@@ -45,6 +45,7 @@ export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStor
     },
     apiKeys: {
       create: (key) => change(({ apiKeys }) => apiKeys.create(key)),
+      connect: (key, consent) => change(({ apiKeys }) => apiKeys.connect(key, consent)),
       get: (keyId) => read(({ apiKeys }) => apiKeys.get(keyId)),
       list: (accountId) => read(({ apiKeys }) => apiKeys.list(accountId)),
       listWithUsage: (accountId) => read(({ apiKeys }) => apiKeys.listWithUsage(accountId)),

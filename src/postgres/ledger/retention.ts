@@ -16,6 +16,7 @@ const KINDS: readonly ExpiredRows[] = [
   "relays",
   "sign_ins",
   "sessions",
+  "oauth",
   "requests",
   "events",
 ];
@@ -107,7 +108,15 @@ export class Retention {
   }
 }
 
-type ExpiredRows = "claims" | "executions" | "relays" | "sign_ins" | "sessions" | "requests" | "events";
+type ExpiredRows =
+  | "claims"
+  | "executions"
+  | "relays"
+  | "sign_ins"
+  | "sessions"
+  | "oauth"
+  | "requests"
+  | "events";
 
 /**
  * Counts instances by their named connections, and turns off the wait for the disk: a crash only restores
@@ -127,8 +136,8 @@ interface DeletedRow {
 
 /**
  * One batch per kind. Claims: expired idempotency records; claims of payments never expire. Sign-ins:
- * abandoned challenges and used nonces, after a margin for clock differences. Sessions: expired ones; idle
- * sessions are rejected until then.
+ * abandoned challenges and used nonces, after a margin for clock differences, as of OAuth. Sessions: expired
+ * ones; idle sessions are rejected until then.
  */
 export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
   claims: /* sql */ `
@@ -150,6 +159,12 @@ export const DELETE_EXPIRED: Readonly<Record<ExpiredRows, string>> = {
     with gone as (
       delete from console_session where id in (
         select id from console_session where expires_at < now() limit $2)
+      returning id)
+    select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
+  oauth: /* sql */ `
+    with gone as (
+      delete from oauth_record where id in (
+        select id from oauth_record where expires_at < now() - interval '5 minutes' limit $2)
       returning id)
     select count(*) as removed, $1 as up_to, ${INSTANCE_COUNT} from gone`,
   requests: /* sql */ `

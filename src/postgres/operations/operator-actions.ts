@@ -55,7 +55,7 @@ export const ACTIONS = `
 const [TARGET, DETAILS, FAILURE] = [200, 8_000, 1_000];
 
 /** Matches API keys, which may appear in the wrong field. */
-const SECRET = /sk-agent-[\w-]{12,}/g;
+const SECRET = /(sk-agent|tg-oauth)-[\w-]{12,}/g;
 
 /**
  * The audit log of operators on PostgreSQL. Append-only, enforced by the table: a failure is a second row.
@@ -109,7 +109,7 @@ export class PostgresOperatorActions implements OperatorActionLog {
 }
 
 export function withoutApiKeys(text: string): string {
-  return text.replaceAll(SECRET, "sk-agent-***");
+  return text.replaceAll(SECRET, "$1-***");
 }
 
 /** PostgreSQL text excludes NUL and lone surrogates. */

@@ -8,6 +8,7 @@ import { splitTarget, type FoundRoute, type JsonRoutes } from "../http/json-rout
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { requireHost } from "../http/request-head.ts";
 import type { HttpResponse } from "../http/response.ts";
+import type { Header } from "../headers.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { BatchHandler } from "./batch.ts";
 import { McpExchange } from "./exchange.ts";
@@ -47,6 +48,8 @@ export interface McpHandlerDeps {
   readonly pipeline: Pipeline;
   readonly catalogue: Catalogue;
   readonly originPolicy: OriginPolicy;
+  /** Returns what a 401 says to a host that signs in by OAuth; undefined: it is off. */
+  readonly challenge?: (() => string) | undefined;
 }
 
 /** `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's plain tool calls. */
@@ -78,8 +81,19 @@ export class McpHandler implements HttpHandler {
       const answer = pipeline.time.measure(http.record, () => this.#answer(http, found, body));
       routes.send(http, answer instanceof Promise ? await answer : answer);
     } catch (error) {
-      routes.send(http, routes.errorResponse(http, error));
+      routes.send(http, this.#challenged(routes.errorResponse(http, error)));
     }
+  }
+
+  #challenged(answer: HttpResponse): HttpResponse {
+    const { challenge } = this.#deps;
+    if (answer.status !== 401 || !challenge) return answer;
+    const headers = answer.headers?.map(([name, value]): Header =>
+      name === "www-authenticate" && value.startsWith("Bearer ")
+        ? [name, `${value}, ${challenge()}`]
+        : [name, value],
+    );
+    return { ...answer, ...(headers && { headers }) };
   }
 
   #answer(http: HttpExchange, found: FoundRoute, bytes: Buffer): HttpResponse | Promise<HttpResponse> {

@@ -5,6 +5,7 @@ import {
   ApiKeySchema,
   type KeyLimits as KeyLimitsMessage,
   KeyLimitsSchema,
+  OAuthClientSchema,
 } from "#gen/toolgate/v1/key_service_pb.ts";
 import type { ApiKey } from "../../../app/accounts/api-keys.ts";
 import { isBudget, type KeyLimits } from "../../../domain/accounts/budget.ts";
@@ -19,7 +20,7 @@ import { dateIn } from "../request-fields.ts";
 import { budgetFields, requestedBudget, useMessage } from "../../budget-message.ts";
 
 /** Returns the message of a key, without its secret. */
-export function keyMessage({ createdAt, revokedAt, limits, budgets, ...key }: ApiKey): ApiKeyMessage {
+export function keyMessage({ createdAt, revokedAt, limits, budgets, client, ...key }: ApiKey): ApiKeyMessage {
   return create(ApiKeySchema, {
     keyId: key.keyId,
     accountId: key.accountId,
@@ -31,6 +32,7 @@ export function keyMessage({ createdAt, revokedAt, limits, budgets, ...key }: Ap
     limits: limits && limitsMessage(limits),
     groupId: key.groupId ?? "",
     budgets: budgets.map(useMessage),
+    ...(client && { client: create(OAuthClientSchema, client) }),
   });
 }
 

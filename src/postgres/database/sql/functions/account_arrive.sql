@@ -65,6 +65,9 @@ begin
     select (json_populate_record(key, json_build_object(
       'account_id', home.id, 'issued_by', nullif(coalesce(key.issued_by, from_cell), own_cell)))).*
     from json_populate_recordset(null::api_key, contents -> 'keys') key;
+    -- Of a cell that does not know them, there are none.
+    insert into oauth_grant
+    select used.* from json_populate_recordset(null::oauth_grant, coalesce(contents -> 'grants', '[]')) used;
     perform pg_notify('toolgate_moved_keys', '');
   end if;
   return home.id;

@@ -10,9 +10,9 @@ grant usage on schema public to :role;
 grant select on
   account, account_limits, account_move, api_key, api_key_secret, archive_month, archive_use, audit_part,
   audit_progress, audit_seal, audit_sum, budget, budget_limit, config_version, console_session, deposit,
-  idempotency, issued_receipt, job_run, key_use, leadership, ledger_entry, migration, moved_run,
-  operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark, run,
-  run_model, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, signing_key,
+  idempotency, issued_receipt, job_run, key_use, leadership, ledger_entry, migration, moved_run, oauth_grant,
+  oauth_record, operator_action, payment, rate_tier, receipt, relay, relay_budget, request_log, revenue_mark,
+  run, run_model, sandbox_run, schema_file, schema_version, sealing_key, sign_in_challenge, signing_key,
   transfer, treasury_movement, treasury_watch, unpaid_work, usage_mark, usage_slot, used_nonce,
   webhook_attempt, webhook_delivery, webhook_endpoint, webhook_event
 to :role;
@@ -20,8 +20,7 @@ to :role;
 grant execute on function
   account_answers_page,
   account_answers_add,
-  account_arrive,
-  account_arrived,
+  account_arrive, account_arrived,
   account_contents,
   account_depart,
   account_first_open_run,
@@ -48,7 +47,7 @@ grant execute on function
   ledger_start,
   ledger_sweep,
   ledger_time,
-  limits_lock,
+  limits_lock, oauth_answer,
   operations_revenue,
   partitions_make,
   payment_of,
@@ -89,6 +88,7 @@ grant insert (
 grant update (revoked_at, expires_at, replaced_by, name, call_limit, tools, budget_id, group_id) on api_key
 to :role;
 grant insert (id, account_id, name, day, month, created_at), update (name), delete on budget to :role;
+grant insert, update (payload, consumed_at, expires_at), delete on oauth_record to :role;
 grant insert (key_id, last_used_at), update (last_used_at) on key_use to :role;
 grant insert, update (expires_at), delete on request_log to :role;
 grant insert, delete, update (
@@ -112,7 +112,7 @@ on deposit to :role;
 grant insert (
   id, at, account_id, actor, action, target, details, failed_action, failure, once, repeats
 ) on operator_action to :role;
-grant insert on run_model, usage_slot to :role;
+grant insert on oauth_grant, run_model, usage_slot to :role;
 grant update (counted_to) on usage_mark to :role;
 grant insert, update (at, seal, violations) on audit_progress to :role;
 grant insert, update (instance, started_at, ended_at, every_ms, failure, failures, succeeded_at)

@@ -1,0 +1,87 @@
+import type Provider from "oidc-provider";
+import type { CallToolDeps } from "../app/calls/call-tool.ts";
+import type { ServeConfig } from "../config/config.ts";
+import type { Log } from "../domain/core/log.ts";
+import type { Postgres } from "../postgres/index.ts";
+import { systemClock, systemRandom } from "../system.ts";
+import type { ServedDocument } from "../transport/documents/document-handler.ts";
+import { isLoopback } from "../transport/http/origin-policy.ts";
+import { HttpCredentials } from "../transport/http/request-head.ts";
+import { challengeOf, issuerOf, oauthDocuments } from "../transport/oauth/addresses.ts";
+import { BrowserCookie } from "../transport/oauth/browser-cookie.ts";
+import { ClientSecrets } from "../transport/oauth/client-secrets.ts";
+import { OAuthHandler, type OAuthHandlerParts } from "../transport/oauth/oauth-handler.ts";
+import { TokenBuckets } from "../transport/token-buckets.ts";
+import { hostInUrls, type Addresses } from "./listen.ts";
+import { keyRulesOf } from "./services.ts";
+
+/** Metadata documents of clients that are read, per address and instance. */
+const DOCUMENT_RATE = { ratePerMinute: 10, burst: 20 };
+
+/** Whether hosts can sign in: only where their tokens are not sent in the clear. */
+export function hasOAuth({ OAUTH, HOST, PUBLIC_URL, CONSOLE_URL, CELL }: ServeConfig): boolean {
+  const base = PUBLIC_URL ?? `http://${hostInUrls(HOST)}`;
+  const safe = [base, CONSOLE_URL ?? base].map((text) => new URL(text)).every(isSafe);
+  return OAUTH !== "off" && safe && (OAUTH === "on" || CELL === 0);
+}
+
+function isSafe({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || isLoopback(hostname);
+}
+
+type WebParts = "authenticator" | "clients" | "requests" | "time" | "requestIds" | "failed";
+
+interface OAuthOptions extends Pick<OAuthHandlerParts, WebParts> {
+  readonly config: ServeConfig;
+  readonly postgres: Postgres;
+  readonly deps: CallToolDeps;
+  readonly log: Pick<Log, "error">;
+  /** Available after the servers listen. */
+  readonly addresses: () => Addresses;
+}
+
+interface OAuth {
+  readonly documents: readonly ServedDocument[];
+  readonly handlers: readonly OAuthHandler[];
+  /** What a 401 says besides; undefined: hosts cannot sign in. */
+  readonly challenge?: () => string;
+}
+
+/** Creates the authorization server, if it is on. Its library is imported with the first request for it. */
+export function createOAuth({ config, postgres, deps, log, addresses: known, ...web }: OAuthOptions): OAuth {
+  if (!hasOAuth(config)) return { documents: [], handlers: [] };
+  const addresses = { baseUrl: () => known().baseUrl, consoleUrl: () => known().consoleUrl };
+  const { oauthRecords: records, apiKeys, keySecrets } = postgres;
+  const secrets = new ClientSecrets(keySecrets);
+  const fetches = new TokenBuckets(systemClock, DOCUMENT_RATE);
+  const shared = { records, apiKeys, secrets, clock: systemClock, random: systemRandom };
+  let made: BrowserCookie | undefined;
+  const cookie = () => (made ??= new BrowserCookie(issuerOf(addresses)));
+  const open = async () => {
+    const { openProvider } = await import("../transport/oauth/provider.ts");
+    return openProvider({
+      ...shared,
+      addresses,
+      keySecrets,
+      cell: config.CELL,
+      cookie: cookie(),
+      log,
+      network: isLoopback(new URL(issuerOf(addresses)).hostname) ? "any" : "public",
+      mayFetch: ({ req }) => fetches.take(web.clients.of(new HttpCredentials(req)).network).allowed,
+    });
+  };
+  let provider: Promise<Provider> | undefined;
+  const handler = new OAuthHandler({
+    ...shared,
+    ...web,
+    rules: keyRulesOf(deps),
+    issuer: () => issuerOf(addresses),
+    cookie,
+    provider: () => (provider ??= open()),
+  });
+  return {
+    documents: oauthDocuments(addresses),
+    handlers: [handler],
+    challenge: () => challengeOf(addresses),
+  };
+}
