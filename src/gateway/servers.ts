@@ -37,6 +37,7 @@ import { McpHandler } from "../transport/mcp/mcp-handler.ts";
 import { ANTHROPIC_API } from "../transport/anthropic/anthropic-api.ts";
 import { ModelApiHandler } from "../transport/model-api/model-api-handler.ts";
 import { OPENAI_API } from "../transport/openai/openai-api.ts";
+import { PossessionProofs } from "../transport/oauth/possession-proofs.ts";
 import { Pipeline, type PipelineParts } from "../transport/pipeline.ts";
 import { ClientAddresses } from "../transport/remote-address.ts";
 import type { ServerTls } from "../transport/server-tls.ts";
@@ -169,7 +170,8 @@ export function createServers({
   const internal = operatorServices({ ...parts, keyRules: keyRulesOf(deps) });
   const clients = new ClientAddresses(config.TRUSTED_PROXY_HOPS, log);
   const wallets = new WalletAuthenticator({ ...walletParts, rateLimiter: postgres.rateLimiter, clients });
-  const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics, wallets);
+  const proofs = new PossessionProofs(systemClock, baseUrl);
+  const access = new KeyAuthenticator(postgres.authenticator, postgres.rateLimiter, metrics, wallets, proofs);
   const pipelineParts = pipelinePartsOf({ postgres, deps, metrics, requests, errors }, clients);
   const pipeline = new Pipeline(access, [...open, ...internal], pipelineParts);
   const origins = config.CORS_ORIGINS ?? [];

@@ -45,6 +45,18 @@ export interface Credentials extends RemotePeer {
   readonly signIn?: string | undefined;
   /** Undefined over gRPC. */
   readonly page?: PageRequest;
+  /** Undefined over gRPC. */
+  readonly possession?: PossessionProof;
+}
+
+/** What proves that the sender has the key of an access token (RFC 9449). */
+export interface PossessionProof {
+  /** The DPoP header as sent. */
+  readonly proof: string | undefined;
+  readonly method: string;
+  readonly path: string;
+  /** The same object for each message of a request. */
+  readonly request: object;
 }
 
 /** A browser's headers about the requesting page. Headers are as sent, undefined when absent. */

@@ -3,7 +3,13 @@ import type { Authenticator, RateLimiter } from "../app/accounts/authenticator.t
 import { isKeyLike, KEY_PREFIX } from "../domain/accounts/api-key.ts";
 import { ToolgateError } from "../domain/core/errors.ts";
 import type { Caller, RateDecision } from "../domain/accounts/caller.ts";
-import type { Authentication, Credentials, RequestAuthenticator, KeyRequirement } from "./authentication.ts";
+import type {
+  Authentication,
+  Credentials,
+  KeyRequirement,
+  PossessionProof,
+  RequestAuthenticator,
+} from "./authentication.ts";
 
 /** An error for an authenticated caller, with rate limit headers. */
 export abstract class RatedError extends ToolgateError {
@@ -42,8 +48,13 @@ export class RateLimitedError extends RatedError {
 }
 
 const ANONYMOUS: Authentication = { caller: undefined, rate: undefined };
-/** `Bearer` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
-const BEARER = /^bearer +([\x21-\x7e]{1,256})$/i;
+/** `Bearer` or `DPoP` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
+const BEARER = /^(bearer|dpop) +([\x21-\x7e]{1,256})$/i;
+
+/** @throws ToolgateError UNAUTHORIZED unless the request proves possession of the key of its token */
+interface ProofChecker {
+  require(token: string, boundTo: string, possession: PossessionProof | undefined): void;
+}
 
 /** Authenticates API keys and applies their rate limits, for every transport. */
 export class KeyAuthenticator implements RequestAuthenticator {
@@ -51,14 +62,20 @@ export class KeyAuthenticator implements RequestAuthenticator {
   readonly #rateLimiter: RateLimiter;
   readonly #metrics: Metrics | undefined;
   readonly #wallets: RequestAuthenticator | undefined;
+  readonly #proofs: ProofChecker | undefined;
 
-  /** @param wallets undefined: calls without a key are off */
+  /**
+   * @param wallets undefined: calls without a key are off
+   * @param proofs of tokens that are bound to a key
+   */
   constructor(
     authenticator: Authenticator,
     rateLimiter: RateLimiter,
     metrics?: Metrics,
     wallets?: RequestAuthenticator,
+    proofs?: ProofChecker,
   ) {
+    this.#proofs = proofs;
     this.#wallets = wallets;
     this.#authenticator = authenticator;
     this.#rateLimiter = rateLimiter;
@@ -79,8 +96,20 @@ export class KeyAuthenticator implements RequestAuthenticator {
       return this.#wallets?.authenticate(requirement, credentials) ?? ANONYMOUS;
     if (requirement === "none" || (requirement === "optional" && authorization === undefined))
       return ANONYMOUS;
-    const found = this.#authenticator.authenticate(secretOf(authorization));
-    return found instanceof Promise ? found.then((caller) => this.#limited(caller)) : this.#limited(found);
+    const sent = tokenOf(authorization);
+    const found = this.#authenticator.authenticate(sent.secret);
+    return found instanceof Promise
+      ? found.then((caller) => this.#limited(this.#holder(caller, sent, credentials)))
+      : this.#limited(this.#holder(found, sent, credentials));
+  }
+
+  /** Returns the caller if it holds the key of its token. @throws ToolgateError UNAUTHORIZED */
+  #holder(caller: Caller | undefined, { isBound, secret }: Token, { possession }: Credentials) {
+    const boundTo = caller?.boundTo;
+    if (isBound !== (boundTo !== undefined) && caller)
+      throw unauthorized(`send the token as Authorization: ${isBound ? "Bearer" : "DPoP"} <TOKEN>`);
+    if (boundTo !== undefined) this.#proofs?.require(secret, boundTo, possession);
+    return caller;
   }
 
   #limited(caller: Caller | undefined): Authentication | Promise<Authentication> {
@@ -116,14 +145,20 @@ function refused(error: RatedError, caller: Caller): RatedError {
   return error;
 }
 
-function secretOf(authorization: string | undefined): string {
+interface Token {
+  readonly secret: string;
+  /** Sent with the scheme DPoP (RFC 9449 section 7.1). */
+  readonly isBound: boolean;
+}
+
+function tokenOf(authorization: string | undefined): Token {
   if (authorization === undefined) {
     throw unauthorized(
       "the Authorization header is missing; send Authorization: Bearer <API_KEY>, or X-API-Key: <API_KEY>, " +
         "with a key from the console or `toolgate keys create`",
     );
   }
-  const secret = BEARER.exec(authorization)?.[1];
+  const [, scheme = "", secret] = BEARER.exec(authorization) ?? [];
   if (secret === undefined)
     throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
   if (!isKeyLike(secret))
@@ -131,7 +166,7 @@ function secretOf(authorization: string | undefined): string {
       `not an API key; keys start with ${KEY_PREFIX}; ` +
         "create one in the console or with `toolgate keys create`",
     );
-  return secret;
+  return { secret, isBound: scheme.toLowerCase() === "dpop" };
 }
 
 function unauthorized(message: string): ToolgateError {

@@ -334,7 +334,7 @@ describe("MCP: 401", () => {
     ]) {
       const answer = await mcp(undefined, body);
       expectError(answer, 401, "UNAUTHORIZED", /Authorization/);
-      expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="toolgate"');
+      expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer realm="toolgate", resource_metadata="/);
     }
     expectError(
       await mcp(undefined, {}, { Authorization: "Bearer sk-agent-unknown" }),
@@ -344,15 +344,8 @@ describe("MCP: 401", () => {
     );
   });
 
-  it("returns 404 to OAuth clients that probe for metadata", async () => {
-    for (const path of [
-      "/.well-known/oauth-protected-resource/mcp",
-      "/.well-known/oauth-protected-resource",
-      "/.well-known/oauth-authorization-server",
-      "/.well-known/openid-configuration",
-    ]) {
-      expectError(await world.get(undefined, path), 404, "NOT_FOUND");
-    }
+  it("returns 404 to OAuth clients that guess addresses", async () => {
+    expectError(await world.get(undefined, "/.well-known/openid-configuration"), 404, "NOT_FOUND");
     expectError(await world.post(undefined, "/register", {}), 404, "NOT_FOUND");
   });
 });

@@ -16,7 +16,7 @@ import * as openid from "openid-client";
 import { expect, it } from "vitest";
 import { restartPort } from "../support/ports.ts";
 import { useWorld } from "../support/use-world.ts";
-import { Browser, CALLBACK } from "../transport/oauth/browser.ts";
+import { authorizeUrl, Browser, CALLBACK, register } from "../transport/oauth/browser.ts";
 
 /** Programs that know only the address of /mcp, and a person with a wallet. */
 
@@ -135,6 +135,57 @@ it("oauth4webapi finds nothing against the standards, from discovery to revocati
     await oauth.revocationRequest(server, client, auth, refreshed.access_token, insecure),
   );
   await expect.poll(async () => (await used().catch(() => ({ status: 401 }))).status).toBe(401);
+});
+
+it("oauth4webapi binds its tokens to a key, without which they are refused", async () => {
+  const insecure = { [oauth.allowInsecureRequests]: true };
+  const issuer = new URL(new URL(world.gateway.consoleUrl).origin);
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { algorithm: "oauth2", ...insecure }),
+  );
+  const { clientId, verifier } = await register(world.gateway);
+  const client: oauth.Client = { client_id: clientId };
+  const DPoP = oauth.DPoP(client, await oauth.generateKeyPair("ES256"));
+  const bound = { ...insecure, DPoP };
+  const callback = await approve(authorizeUrl(world.gateway, { clientId, verifier }));
+  const parameters = oauth.validateAuthResponse(server, client, callback, "a-state");
+  const { access_token: token, token_type: type } = await oauth.processAuthorizationCodeResponse(
+    server,
+    client,
+    await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      parameters,
+      CALLBACK,
+      verifier,
+      bound,
+    ),
+  );
+  expect(type).toBe("dpop");
+  const receipts = new URL(`${world.gateway.baseUrl}/receipts`);
+  const proofs: string[] = [];
+  const keepProof = (url: string, init: RequestInit) => {
+    proofs.push(new Headers(init.headers).get("dpop") ?? "");
+    return fetch(url, init);
+  };
+  const used = (options: object) =>
+    oauth.protectedResourceRequest(token, "GET", receipts, undefined, undefined, { ...insecure, ...options });
+  expect((await used({ DPoP, [oauth.customFetch]: keepProof })).status).toBe(200);
+  const ask = async (address: string, headers: Record<string, string>) =>
+    (await fetch(address, { headers })).status;
+  const [proof = ""] = proofs;
+  const authorization = `DPoP ${token}`;
+  expect({
+    replayed: await ask(receipts.href, { authorization, dpop: proof }),
+    elsewhere: await ask(`${world.gateway.baseUrl}/runs`, { authorization, dpop: proof }),
+    without: await ask(receipts.href, { authorization }),
+    asBearer: await ask(receipts.href, { authorization: `Bearer ${token}`, dpop: proof }),
+    unsigned: await ask(receipts.href, { authorization, dpop: `${proof.split(".", 2).join(".")}.AAAA` }),
+  }).toEqual({ replayed: 401, elsewhere: 401, without: 401, asBearer: 401, unsigned: 401 });
+  const stranger = oauth.DPoP(client, await oauth.generateKeyPair("ES256"));
+  await expect(used({ DPoP: stranger })).rejects.toThrow();
 });
 
 it("openid-client signs in and refreshes", async () => {

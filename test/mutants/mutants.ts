@@ -3,6 +3,7 @@ import { GASLESS } from "./gasless.ts";
 import { LEDGER } from "./ledger.ts";
 import { LIMITS } from "./limits.ts";
 import type { Mutant } from "./mutant.ts";
+import { OAUTH } from "./oauth.ts";
 import { PAYMENTS } from "./payments.ts";
 import { TREASURY } from "./treasury.ts";
 
@@ -14,4 +15,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...GASLESS,
   ...ACCESS,
   ...LIMITS,
+  ...OAUTH,
 ];

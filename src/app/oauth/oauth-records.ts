@@ -8,6 +8,7 @@ export const RECORD_MODELS = [
   "Client",
   "Interaction",
   "RefreshToken",
+  "ReplayDetection",
 ] as const;
 
 export type RecordModel = (typeof RECORD_MODELS)[number];

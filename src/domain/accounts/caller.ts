@@ -36,12 +36,17 @@ export interface Caller {
   requestLog?: RequestLogSettings | undefined;
   /** An application calls with an access token, which has fewer rights than a key: never the operator's. */
   viaOAuth?: boolean;
+  /** Thumbprint of the key that signs requests with its access token (RFC 9449); undefined: none has to. */
+  boundTo?: string | undefined;
 }
 
-/** Returns the caller of an access token of a key: with its scopes, as far as the key has them. */
-export function tokenCaller(key: Caller, scopes: ReadonlySet<string>): Caller {
+/**
+ * Returns the caller of an access token of a key: with the token's scopes, as far as the key has them.
+ * @param boundTo see {@link Caller.boundTo}
+ */
+export function tokenCaller(key: Caller, scopes: ReadonlySet<string>, boundTo: string | undefined): Caller {
   const granted = new Set([...key.scopes].filter((scope) => scopes.has(scope)));
-  return { ...key, scopes: granted, operator: false, viaOAuth: true };
+  return { ...key, scopes: granted, operator: false, viaOAuth: true, boundTo };
 }
 
 /** Whether the key's limits allow the tool. Does not check scopes. */

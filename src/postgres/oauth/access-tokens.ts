@@ -10,6 +10,7 @@ interface TokenRow {
   id: Buffer;
   sha256: Buffer;
   scope: string | null;
+  jkt: string | null;
   expires_at: Date;
 }
 
@@ -20,18 +21,20 @@ export class AccessToken {
   /** ms */
   readonly expiresAt: number;
   readonly #scopes: ReadonlySet<string>;
+  readonly #boundTo: string | undefined;
   /** The last caller, and the caller of the key that it was made of. */
   #last: { readonly key: Caller; readonly caller: Caller } | undefined;
 
-  constructor({ sha256, scope, expires_at: expiresAt }: TokenRow) {
+  constructor({ sha256, scope, jkt, expires_at: expiresAt }: TokenRow) {
     this.keyHash = sha256.toString("hex");
     this.expiresAt = expiresAt.getTime();
     this.#scopes = new Set(scope?.split(" "));
+    this.#boundTo = jkt ?? undefined;
   }
 
   /** Returns the token's caller. @param key the caller of its key, as it is now */
   of(key: Caller): Caller {
-    if (this.#last?.key !== key) this.#last = { key, caller: tokenCaller(key, this.#scopes) };
+    if (this.#last?.key !== key) this.#last = { key, caller: tokenCaller(key, this.#scopes, this.#boundTo) };
     return this.#last.caller;
   }
 }
@@ -49,7 +52,8 @@ export class AccessTokens {
         const { rows } = await withRetry(forMs, () =>
           pool.query<TokenRow>({
             name: "access-tokens-find",
-            text: `select token.id, key.sha256, token.payload ->> 'scope' as scope, token.expires_at
+            text: `select token.id, key.sha256, token.payload ->> 'scope' as scope,
+                          token.payload ->> 'jkt' as jkt, token.expires_at
                    from oauth_record token join api_key key on key.id = token.key_id
                    where token.id = any ($1::bytea[]) and token.model = 'AccessToken'`,
             values: [hashes],

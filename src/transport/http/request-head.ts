@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ToolgateError } from "../../domain/core/errors.ts";
-import { bearerOf, type Credentials, type PageRequest } from "../authentication.ts";
+import { bearerOf, type Credentials, type PageRequest, type PossessionProof } from "../authentication.ts";
 
 // Checks of request headers beyond Node's. Repeated headers arrive joined (`joinDuplicateHeaders`), so
 // contradicting values are never ignored.
@@ -28,6 +28,12 @@ export class HttpCredentials implements Credentials {
 
   get forwardedFor(): string | undefined {
     return joined(this.#request.headers["x-forwarded-for"]);
+  }
+
+  get possession(): PossessionProof {
+    const { method = "GET", url = "/", headers } = this.#request;
+    const [path = "/"] = url.split("?", 1);
+    return { proof: joined(headers["dpop"]), method, path, request: this.#request };
   }
 
   get page(): PageRequest {

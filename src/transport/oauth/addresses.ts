@@ -10,6 +10,8 @@ export const PATHS = {
   consent: "/oauth/consent",
 } as const;
 
+const PROOF_ALGORITHMS = ["ES256", "EdDSA", "Ed25519"];
+
 const RESOURCE_METADATA = "/.well-known/oauth-protected-resource";
 
 /** Where the authorization server and the resources are; available after the servers listen. */
@@ -60,6 +62,7 @@ function resourceMetadata(addresses: OAuthAddresses, resource: string): object {
     authorization_servers: [issuerOf(addresses)],
     scopes_supported: DEFAULT_SCOPES,
     bearer_methods_supported: ["header"],
+    dpop_signing_alg_values_supported: PROOF_ALGORITHMS,
     resource_name: "Toolgate",
   };
 }
@@ -81,5 +84,6 @@ function serverMetadata(issuer: string): object {
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,
+    dpop_signing_alg_values_supported: PROOF_ALGORITHMS,
   };
 }

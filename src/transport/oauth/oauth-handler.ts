@@ -24,6 +24,9 @@ import { registerClient, type RegistrationParts } from "./registration.ts";
 /** Largest body, bytes. */
 const BODY_LIMIT = 16 * 1024;
 
+/** Longest target of an authorization request, which is stored, characters. */
+const TARGET_LIMIT = 4_096;
+
 /** Requests that store something, per address and instance: registrations, and authorizations. */
 const [REGISTER_RATE, AUTHORIZE_RATE]: readonly [RateTier, RateTier] = [
   { ratePerMinute: 10, burst: 20 },
@@ -138,6 +141,11 @@ export class OAuthHandler implements HttpHandler {
 
   async #authorize(request: IncomingMessage, response: ServerResponse): Promise<undefined> {
     this.#limit(this.#authorizations, request, "applications connected from your address");
+    if ((request.url ?? "").length > TARGET_LIMIT)
+      throw new ToolgateError(
+        "INVALID_REQUEST",
+        `the query is longer than ${TARGET_LIMIT} characters; shorten it`,
+      );
     request.url = `${PATHS.authorize}?${authorizationQuery(request.url ?? "")}`;
     return this.#library(request, response);
   }

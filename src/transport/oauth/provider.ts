@@ -127,7 +127,6 @@ const SCOPE = SCOPES.join(" ");
 /** What is on by default and not needed here. */
 const disabledFeatures: Configuration["features"] = {
   devInteractions: { enabled: false },
-  dPoP: { enabled: false },
   pushedAuthorizationRequests: { enabled: false },
   rpInitiatedLogout: { enabled: false },
   userinfo: { enabled: false },

@@ -350,6 +350,9 @@ it("registrations stay bounded in rows, and by address", async () => {
     ),
   );
   expect(statuses(answers)).toContain(429);
+  const long = { clientId, verifier: "v" };
+  const asked = await fetch(authorizeUrl(world.gateway, long, { state: "x".repeat(4_096) }));
+  expect(await asked.json()).toMatchObject({ code: "INVALID_REQUEST" });
   const large = { client_name: "x".repeat(20_000) };
   expect((await askRegistration(world.gateway, large)).status).toBe(413);
 });

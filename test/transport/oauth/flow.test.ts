@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { TOKEN_PREFIX } from "../../../src/domain/accounts/api-key.ts";
 import { KeyService } from "#gen/toolgate/console/v1/key_service_pb.ts";
+import { readConfig, requireServeConfig } from "../../../src/config/config.ts";
+import { hasOAuth } from "../../../src/gateway/oauth.ts";
+import { signIn } from "../../support/console.ts";
 import { useWorld } from "../../support/use-world.ts";
 import { authorizeUrl, Browser, connect, postJson, redeem, refresh, register } from "./browser.ts";
 
@@ -77,7 +80,7 @@ describe("a host that knows only the address of /mcp", () => {
     const { browser, host } = await connect(world.gateway, {
       decision: { name: "My host", scopes: ["compute:read"], limits: { total_usdc_microusd: 7 } },
     });
-    const person = await (await import("../../support/console.ts")).signIn(world, browser.wallet);
+    const person = await signIn(world, browser.wallet);
     const { keys } = await person.client(KeyService).listKeys({});
     expect(keys.map(({ key }) => key)).toMatchObject([
       {
@@ -89,4 +92,25 @@ describe("a host that knows only the address of /mcp", () => {
       },
     ]);
   });
+});
+
+it("finds nothing to sign in at where OAuth is off", async () => {
+  const { baseUrl } = await world.startAnother({ OAUTH: "off" });
+  for (const path of ["/.well-known/oauth-protected-resource/mcp", "/oauth/authorize"])
+    expect((await fetch(baseUrl + path)).status).toBe(404);
+  const refused = await postJson(`${baseUrl}/mcp`, PING);
+  expect(refused.headers.get("www-authenticate")).toBe('Bearer realm="toolgate"');
+});
+
+it.each([
+  [{}, true],
+  [{ PUBLIC_URL: "https://gateway.example" }, true],
+  [{ PUBLIC_URL: "http://gateway.example" }, false],
+  [{ PUBLIC_URL: "http://gateway.example", OAUTH: "on" }, false],
+  [{ PUBLIC_URL: "https://gateway.example", CONSOLE_URL: "http://console.example" }, false],
+  [{ HOST: "192.0.2.1" }, false],
+  [{ CELL: "1" }, false],
+  [{ CELL: "1", OAUTH: "on" }, true],
+])("with %j OAuth is on: %s", (settings, on) => {
+  expect(hasOAuth(requireServeConfig(readConfig({ ...world.settings, ...settings })))).toBe(on);
 });

@@ -1,0 +1,89 @@
+import { mutants, type Mutant, sqlFile, type Tests } from "./mutant.ts";
+
+const ATTACKS = "test/transport/oauth/attacks.test.ts";
+const DOCUMENTS = "test/transport/oauth/client-documents.test.ts";
+
+const attacks = (only: string): Tests => ({ files: [ATTACKS], only });
+
+/** Sign-in from hosts. */
+export const OAUTH: readonly Mutant[] = [
+  ...mutants(
+    "src/postgres/oauth/oauth-records.ts",
+    attacks("two instances get at once is used|other client"),
+    {
+      "oauth-used-once": [
+        "A code and a refresh token are used once, over all instances.",
+        "where id = $1 and model = $2 and consumed_at is null",
+        "where id = $1 and model = $2",
+      ],
+    },
+  ),
+  ...mutants("src/postgres/oauth/oauth-records.ts", attacks("bounded in rows|was refused"), {
+    "oauth-unused-rows": [
+      "What strangers store before a consent is bounded.",
+      "order by created_at desc offset $2)",
+      "order by created_at desc offset $2 + 100000)",
+    ],
+  }),
+  ...mutants(sqlFile("functions/oauth_answer.sql"), attacks("makes one key|was refused"), {
+    "oauth-consent-once": [
+      "A consent makes one key, over all instances.",
+      "and r.model = 'Interaction' and r.consumed_at is null",
+      "and r.model = 'Interaction'",
+    ],
+  }),
+  ...mutants("src/transport/oauth/oauth-handler.ts", attacks("to another browser|was refused"), {
+    "oauth-browser": [
+      "Only the browser that opened a request can consent to it.",
+      "if (!cookie().holds(request.headers.cookie, id))",
+      'if (id === "")',
+    ],
+  }),
+  ...mutants("src/transport/oauth/consent.ts", attacks("names the field|was refused"), {
+    "oauth-requested-scopes": [
+      "A consent gives no scope that was not requested.",
+      "if (!scopes.includes(scope))",
+      'if (scope === "")',
+    ],
+  }),
+  ...mutants("src/transport/oauth/provider.ts", attacks("refused at the host|was refused"), {
+    "oauth-resource": [
+      "Tokens are issued for this gateway only.",
+      "if (!resourcesOf(addresses).includes(",
+      "if (![...resourcesOf(addresses), resource].includes(",
+    ],
+  }),
+  ...mutants("src/postgres/accounts/authenticator.ts", attacks("has expired|within a second after"), {
+    "oauth-expired": [
+      "An expired access token is rejected.",
+      "if (token.expiresAt <= now) return undefined;",
+      "",
+    ],
+  }),
+  ...mutants("src/domain/accounts/caller.ts", attacks("operator role|without a scope"), {
+    "oauth-operator": [
+      "An access token never has the operator role.",
+      "operator: false, viaOAuth: true",
+      "viaOAuth: true",
+    ],
+  }),
+  ...mutants("src/domain/accounts/oauth-client.ts", attacks("at the registration|on loopback"), {
+    "oauth-redirects": [
+      "Codes go to https, this machine or an application's own scheme.",
+      "return LOOPBACK.test(url.hostname) ? undefined :",
+      'return LOOPBACK.test(url.hostname) || url.hostname !== "" ? undefined :',
+    ],
+  }),
+  ...mutants("src/transport/oauth/client-documents.ts", DOCUMENTS, {
+    "oauth-document-network": [
+      "Metadata documents are not read from private addresses.",
+      "open({ network, maxBytes: MAX_BYTES })",
+      'open({ network: "any", maxBytes: MAX_BYTES })',
+    ],
+    "oauth-document-size": [
+      "Metadata documents are small.",
+      "open({ network, maxBytes: MAX_BYTES })",
+      "open({ network, maxBytes: MAX_BYTES * 1000 })",
+    ],
+  }),
+];
