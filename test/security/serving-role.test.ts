@@ -52,7 +52,7 @@ async function tables(): Promise<{ name: string; column: string }[]> {
 
 /**
  * Inserts allowed without functions: accounts without a balance, keys, the audit's progress, console
- * sign-ins, operator actions, the log of requests, and webhook endpoints with their log.
+ * sign-ins, sign-ins of hosts, operator actions, the log of requests, and webhook endpoints with their log.
  */
 const MAY_INSERT = [
   ...[
@@ -65,6 +65,8 @@ const MAY_INSERT = [
     "deposit",
     "job_run",
     "key_use",
+    "oauth_grant",
+    "oauth_record",
     "operator_action",
   ],
   ...[
@@ -82,7 +84,7 @@ const MAY_INSERT = [
 /** Expired rows are deleted; a role that may delete may also lock the table. */
 const MAY_DELETE = [
   "budget",
-  ...["console_session", "request_log", "sign_in_challenge", "used_nonce"],
+  ...["console_session", "oauth_record", "request_log", "sign_in_challenge", "used_nonce"],
   ...["webhook_attempt", "webhook_delivery", "webhook_endpoint", "webhook_event"],
 ];
 
