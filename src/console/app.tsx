@@ -2,6 +2,7 @@ import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Suspense, type ReactNode } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
+import { isAlone } from "./alone.ts";
 import { Frame } from "./frame.tsx";
 import { lazyComponent } from "./lazy-component.ts";
 import { PageErrorBoundary } from "./page-error-boundary.tsx";
@@ -42,7 +43,14 @@ function SessionContent() {
   if (data?.session && data.installation) {
     return (
       <SignedInProvider value={{ session: data.session, installation: data.installation }}>
-        <Frame>{guarded(<Pages />, <PageLoading />)}</Frame>
+        {isAlone(location) ? (
+          <main className="connect">
+            <Brand />
+            {guarded(<Pages />, <PageLoading />)}
+          </main>
+        ) : (
+          <Frame>{guarded(<Pages />, <PageLoading />)}</Frame>
+        )}
       </SignedInProvider>
     );
   }

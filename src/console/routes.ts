@@ -45,6 +45,10 @@ export const ROUTES: readonly PageRoute[] = [
     nav: { label: "Keys", icon: "key" },
   },
   {
+    path: "/connect/:uid",
+    page: lazyComponent(() => import("./pages/connect.tsx"), "ConnectPage"),
+  },
+  {
     path: "/deposit/:id?",
     page: lazyComponent(() => import("./pages/deposit.tsx"), "DepositPage"),
     nav: { label: "Deposit", icon: "deposit" },

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { activityFlows } from "./activity-flows.ts";
+import { connectFlows } from "./connect-flows.ts";
 import { useConsoleWorld } from "./console-world.ts";
 import { firstLoad } from "./first-load.ts";
 import { securityFlows } from "./security-flows.ts";
@@ -28,6 +29,7 @@ describe("operators", () => operatorFlows(world));
 describe("newcomer", () => newcomerFlow(world));
 describe("sign-in", () => signInFlows(world));
 describe("keys", () => keyFlows(world));
+describe("connect", () => connectFlows(world));
 describe("budgets", () => budgetFlows(world));
 describe("money", () => moneyFlows(world));
 describe("overview", () => overviewFlows(world));

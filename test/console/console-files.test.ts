@@ -149,7 +149,7 @@ describe("console assets", () => {
 
 describe("console response headers", () => {
   it("set security headers on every response", async () => {
-    for (const target of ["/console", "/console/", script, "/console/gone.js"]) {
+    for (const target of ["/console", "/console/", "/console/connect/a_1-b", script, "/console/gone.js"]) {
       const { headers } = await server.ask(target);
       expect(headers, target).toMatchObject({
         "content-security-policy":

@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { CreateKeyRequestSchema, KeyWithUseSchema } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { ApiKeySchema } from "#gen/toolgate/v1/key_service_pb.ts";
 import { keyState } from "../../src/console/pages/keys/key-state.ts";
 import {
   emptyForm,
+  fieldErrorsOf,
   formOf,
   toChange,
+  toConsent,
   validate,
   toRequest,
   SCOPES,
@@ -59,6 +62,29 @@ describe("new key form", () => {
       expectedLimits: { tools: ["echo"] },
     });
     expect(toChange(edited, { ...formOf(edited), groupId: "" }, NOW)).toMatchObject({ groupId: "" });
+  });
+
+  it("allows an app the chosen scopes and limits only, amounts as decimal strings", () => {
+    const app = { ...GOOD, name: " Helper ", scopes: ["compute:read"], perDay: "0.01", expires: "30" };
+    expect(toConsent({ ...app, onlySelectedTools: true, tools: ["echo"] }, NOW)).toEqual({
+      approve: true,
+      name: "Helper",
+      scopes: ["compute:read"],
+      limits: { day_usdc_microusd: "10000", expires_at: "2026-03-31T12:00:00Z", tools: ["echo"] },
+    });
+    expect(toConsent(GOOD, NOW)["limits"]).toEqual({});
+  });
+
+  it.each([
+    ["limits.day_usdc_microusd: must be at least 1", { perDay: "Must be at least 1" }],
+    ["limits.tools[1]: there is no such tool", { tools: "There is no such tool" }],
+    ["scopes: at least one is necessary", { scopes: "At least one is necessary" }],
+    ["expires_at: is past", { expiryDate: "Is past" }],
+    ["request: is not JSON", {}],
+    ["the account is blocked", {}],
+  ])("shows the refusal “%s” beside its field", (message, shown) => {
+    expect(fieldErrorsOf(new ConnectError(message, Code.InvalidArgument))).toEqual(shown);
+    expect(fieldErrorsOf(new Error(message))).toEqual({});
   });
 
   it("sends no tools when all tools are allowed", () => {

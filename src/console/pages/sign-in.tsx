@@ -2,7 +2,9 @@ import { useMutation, useTransport } from "@connectrpc/connect-query";
 import { createClient } from "@connectrpc/connect";
 import type { Wallet } from "@wallet-standard/base";
 import { useEffect, useState } from "react";
+import { useLocation } from "wouter";
 import { SessionService } from "#gen/toolgate/console/v1/session_service_pb.ts";
+import { isAlone } from "../alone.ts";
 import { changeSession, hasSessionExpired } from "../rpc.ts";
 import { announceSession } from "../session.tsx";
 import { SignInFrame } from "../sign-in-frame.tsx";
@@ -16,12 +18,16 @@ export function SignInPage() {
   const [ledger, setLedger] = useState(false);
   const [ended] = useState(hasSessionExpired);
   const { signIn, error, busy, unable } = useSignIn();
+  const [location] = useLocation();
   useEffect(() => {
     document.title = "Sign in · Toolgate";
   }, []);
   return (
     <SignInFrame below={<Help />}>
       {ended && <Note title="Your session has ended">Sign in again to return to the same page.</Note>}
+      {isAlone(location) && !ended && (
+        <Note title="An app asks to use your account">Sign in to see which one, and to decide.</Note>
+      )}
       <WalletButtons busy={busy} onChoose={(wallet) => void signIn(wallet, ledger)} />
       <SignInError error={error} unable={unable} onTransaction={(wallet) => void signIn(wallet, true)} />
       <Checkbox

@@ -1,35 +1,40 @@
 import { TextField } from "../../ui/index.ts";
 import type { BudgetForm } from "./budget-form.ts";
 
-interface AmountFieldProps {
-  label: string;
-  hint: string;
-  value: string;
-  error: string | undefined;
-  onChange: (value: string) => void;
-}
+const LIMITS = {
+  perCall: { label: "Limit per call", hint: "Calls that cost more are rejected" },
+  perDay: { label: "Daily limit", hint: "Balance spent per day; resets at 00:00 UTC" },
+  perMonth: { label: "Monthly limit", hint: "Resets on the first day of the month (UTC)" },
+  inAll: { label: "Limit in all", hint: "Never resets" },
+} as const;
 
-export function AmountField({ label, hint, value, error, onChange }: AmountFieldProps) {
+type LimitName = keyof typeof LIMITS;
+
+/** The field of one limit, in dollars. */
+export function LimitField<Name extends LimitName>({
+  name,
+  form,
+  fieldErrors,
+  change,
+}: {
+  name: Name;
+  form: Readonly<Record<Name, string>>;
+  fieldErrors: Partial<Record<LimitName, string>>;
+  change: (change: Partial<Record<LimitName, string>>) => void;
+}) {
   return (
     <TextField
-      label={label}
+      {...LIMITS[name]}
       optional
-      error={error}
-      hint={hint}
+      error={fieldErrors[name]}
       unit="$"
       inputMode="decimal"
       placeholder="No limit"
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
+      value={form[name]}
+      onChange={({ target }) => change({ [name]: target.value })}
     />
   );
 }
-
-const LIMITS = [
-  { name: "perDay", label: "Daily limit", hint: "Balance spent per day; resets at 00:00 UTC" },
-  { name: "perMonth", label: "Monthly limit", hint: "Resets on the first day of the month (UTC)" },
-  { name: "inAll", label: "Limit in all", hint: "Never resets" },
-] as const;
 
 export function BudgetFields({
   form,
@@ -42,15 +47,8 @@ export function BudgetFields({
 }) {
   return (
     <>
-      {LIMITS.map(({ name, label, hint }) => (
-        <AmountField
-          key={name}
-          label={label}
-          hint={hint}
-          value={form[name]}
-          error={fieldErrors[name]}
-          onChange={(value) => change({ [name]: value })}
-        />
+      {(["perDay", "perMonth", "inAll"] as const).map((name) => (
+        <LimitField key={name} name={name} form={form} fieldErrors={fieldErrors} change={change} />
       ))}
       <TextField
         label="Warn at"

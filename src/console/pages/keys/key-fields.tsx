@@ -13,11 +13,11 @@ import {
   TextField,
   SelectField,
 } from "../../ui/index.ts";
-import { AmountField, BudgetFields } from "./budget-fields.tsx";
+import { BudgetFields, LimitField } from "./budget-fields.tsx";
 import { EXPIRY_OPTIONS, type FieldErrors, KEEP_EXPIRY, type KeyForm, SCOPES } from "./key-form-values.ts";
 import { useGroups } from "./use-keys.ts";
 
-interface PartProps {
+export interface PartProps {
   form: KeyForm;
   fieldErrors: FieldErrors;
   change: (change: Partial<KeyForm>) => void;
@@ -29,30 +29,38 @@ export function KeyFields({ isNew, ...part }: PartProps & { isNew: boolean }) {
   return (
     <>
       <div className="form-columns">
-        <TextField
-          label="Name"
-          error={fieldErrors.name}
+        <NameField
+          {...part}
           hint="For example, the agent that will use it" // The form was just opened to be filled in.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
-          maxLength={100}
-          value={form.name}
-          onChange={({ target }) => change({ name: target.value })}
         />
         <ExpiryField {...part} />
-        <AmountField
-          label="Limit per call"
-          value={form.perCall}
-          error={fieldErrors.perCall}
-          hint="Calls that cost more are rejected"
-          onChange={(perCall) => change({ perCall })}
-        />
+        <LimitField name="perCall" {...part} />
         <BudgetFields form={form} fieldErrors={fieldErrors} change={change} />
         <GroupField {...part} />
       </div>
       {isNew && <Scopes {...part} />}
       <Tools {...part} />
     </>
+  );
+}
+
+export function NameField({
+  form,
+  fieldErrors,
+  change,
+  ...field
+}: PartProps & { hint: string; autoFocus?: boolean }) {
+  return (
+    <TextField
+      label="Name"
+      error={fieldErrors.name}
+      maxLength={100}
+      value={form.name}
+      onChange={({ target }) => change({ name: target.value })}
+      {...field}
+    />
   );
 }
 
@@ -77,7 +85,7 @@ const EXPIRY_HINTS: Readonly<Record<string, string>> = {
   keep: "When it did before",
 };
 
-function ExpiryField({ form, fieldErrors, change }: PartProps) {
+export function ExpiryField({ form, fieldErrors, change }: PartProps) {
   const [today] = useState(() => formatUtcDay(new Date()));
   return (
     <Field
@@ -108,12 +116,14 @@ function ExpiryField({ form, fieldErrors, change }: PartProps) {
   );
 }
 
-function Scopes({ form, fieldErrors, change }: PartProps) {
+/** @param offered the scopes to choose from; a single one is necessary */
+export function Scopes({ form, fieldErrors, change, offered }: PartProps & { offered?: readonly string[] }) {
+  const shown = offered?.map(scopeInfo) ?? SCOPES;
   return (
     <fieldset className="group">
       <legend className="legend">Permissions</legend>
       <div className="choices">
-        {SCOPES.map(({ scope, title, text }) => (
+        {shown.map(({ scope, title, text }) => (
           <Checkbox
             key={scope}
             label={
@@ -123,6 +133,7 @@ function Scopes({ form, fieldErrors, change }: PartProps) {
             }
             hint={text}
             checked={form.scopes.includes(scope)}
+            disabled={shown.length === 1}
             onChange={() => change({ scopes: toggled(form.scopes, scope) })}
           />
         ))}
@@ -132,12 +143,16 @@ function Scopes({ form, fieldErrors, change }: PartProps) {
   );
 }
 
+function scopeInfo(scope: string): { scope: string; title: string; text: string } {
+  return SCOPES.find((one) => one.scope === scope) ?? { scope, title: "Other", text: "custom tools" };
+}
+
 const ALLOWED_TOOLS = [
   { value: "all", label: "All tools" },
   { value: "some", label: "Selected tools" },
 ] as const;
 
-function Tools({ form, fieldErrors, change }: PartProps) {
+export function Tools({ form, fieldErrors, change }: PartProps) {
   return (
     <fieldset className="group">
       <legend className="legend">Allowed tools</legend>

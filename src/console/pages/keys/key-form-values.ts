@@ -1,10 +1,12 @@
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type JsonObject, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import type {
   CreateKeyRequestSchema,
   UpdateKeyRequestSchema,
 } from "#gen/toolgate/console/v1/key_service_pb.ts";
 import { type ApiKey, KeyLimitsSchema } from "#gen/toolgate/v1/key_service_pb.ts";
+import { asObject } from "../playground/schema.ts";
 import {
   budgetErrors,
   type BudgetForm,
@@ -15,6 +17,7 @@ import {
   limitOf,
   limitText,
 } from "./budget-form.ts";
+import { capitalize } from "../../format.ts";
 
 export interface KeyForm extends BudgetForm {
   name: string;
@@ -113,6 +116,32 @@ export function toChange(
     limits: limitsOf(form, now),
     expectedLimits,
   };
+}
+
+/** The answer to an app that may use a key with these permissions and limits (POST /oauth/consent). */
+export function toConsent(form: KeyForm, now: Date): JsonObject {
+  const { warnPercent: _, ...requested } = limitsOf(form, now);
+  const limits = toJson(KeyLimitsSchema, create(KeyLimitsSchema, requested), { useProtoFieldName: true });
+  return { approve: true, name: form.name.trim(), scopes: [...form.scopes], limits: asObject(limits) };
+}
+
+const FIELD_OF: Readonly<Record<string, keyof FieldErrors>> = {
+  name: "name",
+  scopes: "scopes",
+  call_usdc_microusd: "perCall",
+  day_usdc_microusd: "perDay",
+  month_usdc_microusd: "perMonth",
+  total_usdc_microusd: "inAll",
+  expires_at: "expiryDate",
+  tools: "tools",
+};
+
+/** Returns the text of an error beside the field that its message begins with; empty: it names none. */
+export function fieldErrorsOf(error: Error | null): FieldErrors {
+  const message = error instanceof ConnectError ? error.rawMessage : "";
+  const [, path = "", text = ""] = /^(?:limits\.)?(\w+)\S*: (.*)$/s.exec(message) ?? [];
+  const field = FIELD_OF[path];
+  return field ? { [field]: capitalize(text) } : {};
 }
 
 function limitsOf(form: KeyForm, now: Date): MessageInitShape<typeof KeyLimitsSchema> {

@@ -1,10 +1,11 @@
-import { useState, type FormEvent } from "react";
+import { useState, type FormEvent, type ReactNode } from "react";
 import type { ApiKey } from "#gen/toolgate/v1/key_service_pb.ts";
 import { createFormMemory, useFormMemory } from "../../form-memory.ts";
 import { Button, Card, ErrorNote, focusInvalidField, showToast } from "../../ui/index.ts";
-import { KeyFields } from "./key-fields.tsx";
+import { KeyFields, type PartProps } from "./key-fields.tsx";
 import {
   emptyForm,
+  fieldErrorsOf,
   formOf,
   type FieldErrors,
   type KeyForm as Values,
@@ -59,26 +60,39 @@ export function EditKey({ edited, onDone }: { edited: ApiKey; onDone: () => void
 }
 
 interface KeyFormProps {
-  /** `new`, or `key_…`. */
+  /** `new`, `key_…` or what else the form is remembered by. */
   name: string;
   title: string;
   initial: Values;
   submitLabel: string;
-  isNew: boolean;
+  cancelLabel?: string;
+  isNew?: boolean;
+  /** An error of the server; one that names a field is shown there. */
   error: Error | null;
   isPending: boolean;
+  /** Why the form cannot be sent. */
+  blockedHint?: string | undefined;
   onSubmit: (form: Values, now: Date, done: () => void) => void;
+  /** Closes the form after it was sent. */
   onDone: () => void;
+  onCancel?: () => void;
+  /** Renders the fields; default: all fields of a key. */
+  children?: (part: PartProps) => ReactNode;
 }
 
 const memory = createFormMemory<Values>();
 
-function KeyForm({ name, title, initial, submitLabel, isNew, error, isPending, ...on }: KeyFormProps) {
+export function KeyForm({ name, initial, isNew = false, error, isPending, ...rest }: KeyFormProps) {
+  const { title, submitLabel, cancelLabel = "Cancel", blockedHint, children, ...on } = rest;
   const [form, setForm, forget] = useFormMemory(memory, name, () => initial);
-  const [fieldErrors, setFieldErrors] = useState<FieldErrors>({});
+  const [found, setFound] = useState<FieldErrors>({});
+  const [corrected, setCorrected] = useState<Error | null>(null);
+  const refused = error === corrected ? {} : fieldErrorsOf(error);
+  const fieldErrors = { ...refused, ...found };
   const change = (part: Partial<Values>) => {
     setForm({ ...form, ...part });
-    setFieldErrors({});
+    setFound({});
+    setCorrected(error);
   };
   const done = () => {
     forget();
@@ -87,23 +101,25 @@ function KeyForm({ name, title, initial, submitLabel, isNew, error, isPending, .
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const now = new Date();
-    const found = validate(form, now);
-    setFieldErrors(found);
+    const problems = validate(form, now);
+    setFound(problems);
     focusInvalidField(event.currentTarget);
-    if (Object.keys(found).length === 0) on.onSubmit(form, now, done);
+    if (Object.keys(problems).length === 0) on.onSubmit(form, now, done);
   };
+  const part = { form, fieldErrors, change };
   return (
     <Card title={title}>
       <form className="stack key-form" onSubmit={submit} noValidate>
-        <KeyFields form={form} fieldErrors={fieldErrors} change={change} isNew={isNew} />
-        <ErrorNote error={error} />
+        {children?.(part) ?? <KeyFields {...part} isNew={isNew} />}
+        <ErrorNote error={Object.keys(fieldErrorsOf(error)).length > 0 ? null : error} />
         <div className="actions">
-          <Button type="submit" tone="primary" busy={isPending}>
+          <Button type="submit" tone="primary" busy={isPending} disabled={blockedHint !== undefined}>
             {submitLabel}
           </Button>
-          <Button tone="quiet" onClick={done}>
-            Cancel
+          <Button tone={on.onCancel ? "plain" : "quiet"} onClick={on.onCancel ?? done}>
+            {cancelLabel}
           </Button>
+          {blockedHint !== undefined && <span className="hint">{blockedHint}</span>}
         </div>
       </form>
     </Card>
