@@ -179,7 +179,14 @@ function useNamed(isOperator: boolean): readonly FinderEntry[] {
     ...ACTIONS,
     ...tools.map(({ name }) => entry("Tool", `/tools/${name}`, "tools", name)),
     ...keys.flatMap(({ key }) =>
-      key ? entry("Activity", `/activity?key=${key.keyId}`, "key", `${key.name} ${key.prefix}…`) : [],
+      key
+        ? entry(
+            "Activity",
+            `/activity?key=${key.keyId}`,
+            "key",
+            `${key.name} ${key.client ? "app" : `${key.prefix}…`}`,
+          )
+        : [],
     ),
   ];
 }

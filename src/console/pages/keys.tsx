@@ -70,29 +70,41 @@ export function KeysPage() {
   );
 }
 
-function KeyTables({
-  all,
-  now,
-  ...rest
-}: Omit<Parameters<typeof KeyTable>[0], "keys"> & { all: readonly KeyWithUse[] | undefined }) {
+type ListProps = Omit<Parameters<typeof KeyTable>[0], "keys"> & { all: readonly KeyWithUse[] | undefined };
+
+function KeyTables({ all, ...rest }: ListProps) {
+  const apps = all?.filter(({ key }) => key?.client) ?? [];
+  return (
+    <>
+      <KeyList all={all?.filter(({ key }) => !key?.client)} {...rest} />
+      {apps.length > 0 && <KeyList all={apps} {...rest} areApps />}
+    </>
+  );
+}
+
+function KeyList({ all, ...rest }: ListProps) {
+  const { now, areApps = false } = rest;
   const [showEnded, setShowEnded] = useState(false);
   const active = all?.filter((use) => isKeyActive(use, now));
   const ended = all?.filter((use) => !isKeyActive(use, now)) ?? [];
   return (
     <>
-      <Card flush>
-        <KeyTable keys={active} now={now} {...rest} />
-      </Card>
+      {(!areApps || active?.length !== 0) && (
+        <Card flush {...(areApps && { title: "Connected apps" })}>
+          <KeyTable keys={active} {...rest} />
+        </Card>
+      )}
       {ended.length > 0 && (
         <div className="stack">
           <div>
             <Button small tone="quiet" aria-expanded={showEnded} onClick={() => setShowEnded(!showEnded)}>
-              {showEnded ? "Hide" : "Show"} {pluralize(ended.length, "inactive key")}
+              {showEnded ? "Hide" : "Show"}{" "}
+              {pluralize(ended.length, areApps ? "inactive app" : "inactive key")}
             </Button>
           </div>
           {showEnded && (
             <Card flush>
-              <KeyTable keys={ended} now={now} {...rest} />
+              <KeyTable keys={ended} {...rest} />
             </Card>
           )}
         </div>
@@ -142,7 +154,7 @@ function RotateDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: 
 }
 
 function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: () => void }) {
-  const { keyId = "", name = "", prefix } = use?.key ?? {};
+  const { keyId = "", name = "", prefix, client } = use?.key ?? {};
   return (
     <MutationDialog
       open={use !== undefined}
@@ -155,10 +167,17 @@ function RevokeDialog({ use, onClose }: { use: KeyWithUse | undefined; onClose: 
       onSuccess={refreshKeys}
       toast={`“${name}” revoked`}
     >
-      <p>
-        Requests with <code>{prefix}…</code> are rejected within a second. This cannot be undone. Receipts and
-        runs are kept. To replace the key without downtime, rotate it instead.
-      </p>
+      {client ? (
+        <p>
+          Requests of this app are rejected within a second. Receipts and runs are kept. To use your account
+          again, the app must ask you again.
+        </p>
+      ) : (
+        <p>
+          Requests with <code>{prefix}…</code> are rejected within a second. This cannot be undone. Receipts
+          and runs are kept. To replace the key without downtime, rotate it instead.
+        </p>
+      )}
     </MutationDialog>
   );
 }

@@ -20,6 +20,8 @@ import { Budgets } from "./budgets.tsx";
 import { keyState, isKeyActive } from "./key-state.ts";
 
 export interface KeyActions {
+  /** Whether the keys are those of connected apps. */
+  areApps?: boolean;
   onEdit: (key: KeyWithUse) => void;
   onRotate: (key: KeyWithUse) => void;
   onRevoke: (key: KeyWithUse) => void;
@@ -32,6 +34,7 @@ export function KeyTable({
   groups,
   now,
   onCreate,
+  areApps = false,
   ...actions
 }: KeyActions & {
   keys: readonly KeyWithUse[] | undefined;
@@ -39,7 +42,7 @@ export function KeyTable({
   now: Date;
 }) {
   const columns: readonly Column<KeyWithUse>[] = [
-    { head: "Key", cell: (use) => <KeyName use={use} now={now} /> },
+    { head: areApps ? "App" : "Key", cell: (use) => <KeyName use={use} now={now} /> },
     { head: "Limits", cell: (use) => <Limits use={use} now={now} groups={groups} /> },
     { head: "Budget", align: "end", cell: (use) => <KeyBudgets use={use} now={now} groups={groups} /> },
     { head: "Spent", align: "end", cell: (use) => <Spent use={use} /> },
@@ -52,7 +55,7 @@ export function KeyTable({
   ];
   return (
     <Table
-      caption="API keys"
+      caption={areApps ? "Connected apps" : "API keys"}
       columns={columns}
       rows={keys}
       rowKey={({ key }) => key?.keyId ?? ""}
@@ -85,7 +88,11 @@ function KeyName({ use, now }: { use: KeyWithUse; now: Date }) {
         </strong>
         <KeyStatus use={use} now={now} />
       </span>
-      <code>{key?.prefix}…</code>
+      {key?.client ? (
+        <span className="hint">{`${key.client.host}${key.client.verified ? "" : ", not verified"}`}</span>
+      ) : (
+        <code>{key?.prefix}…</code>
+      )}
     </div>
   );
 }
@@ -181,7 +188,7 @@ function Actions({ use, onEdit, onRotate, onRevoke }: { use: KeyWithUse } & Omit
   return (
     <div className="actions">
       <RowButton label="Edit" row={name} {...blocked} onClick={() => onEdit(use)} />
-      <RowButton label="Rotate" row={name} {...blocked} onClick={() => onRotate(use)} />
+      {!use.key?.client && <RowButton label="Rotate" row={name} {...blocked} onClick={() => onRotate(use)} />}
       <RowButton label="Revoke" row={name} onClick={() => onRevoke(use)} />
     </div>
   );

@@ -50,7 +50,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   );
 }
 
-function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
+function KeyName({ apiKey: { name, prefix, revokedAt, client } }: { apiKey: ApiKey }) {
   return (
     <div className="lines">
       <span className="row">
@@ -59,7 +59,7 @@ function KeyName({ apiKey: { name, prefix, revokedAt } }: { apiKey: ApiKey }) {
         </strong>
         {revokedAt && <Status kind="off">Revoked</Status>}
       </span>
-      <code className="faint">{prefix}…</code>
+      {client ? <span className="hint">app of {client.host}</span> : <code className="faint">{prefix}…</code>}
     </div>
   );
 }
