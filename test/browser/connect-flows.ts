@@ -2,8 +2,9 @@ import type { BrowserContext } from "playwright-core";
 import { expect, test } from "vitest";
 import { query } from "../support/database-server.ts";
 import { axeViolations } from "./appearance.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import { POLL, type ConsoleWorld } from "./console-world.ts";
 import { overflow } from "./layout.ts";
+import { openMcpHost } from "./mcp-host.ts";
 import { testWallet } from "./wallet.ts";
 
 const CONSENT = {
@@ -88,13 +89,78 @@ export function connectFlows(world: ConsoleWorld): void {
 
   test("says what to do when a request has expired", async () => {
     const { wallet } = await world.agent();
-    const { page, context } = await world.signedInBrowser(wallet, { expected: [/status of 404/] });
-    const gone = { status: 404, json: { code: "NOT_FOUND", message: "there is no such request" } };
-    await context.route("**/oauth/consent/*", (route) => route.fulfill(gone));
+    const { page } = await world.signedInBrowser(wallet, { expected: [/status of 404/] });
     await page.goto("connect/abc_1");
     await page.getByText("This request has expired").waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole("link", { name: "Go to the overview" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
+
+  test("connects a host that knows only the address, within the budget and until it is revoked", async () => {
+    const agent = await world.agent({ balance: 1_000_000n });
+    const mcp = `${world.gateway.baseUrl}/mcp`;
+    const host = await openMcpHost(mcp, "Desktop");
+    const { page } = await world.browserFor({
+      wallets: [testWallet(agent.wallet)],
+      expected: [/^request to elsewhere: http:\/\/127\.0\.0\.1:\d+\/callback/, /status of 401/],
+    });
+    await page.goto(host.authorizationUrl);
+    await page.getByRole("button", { name: "Test wallet" }).click();
+    await page.getByRole("heading", { name: "Connect “Desktop”?" }).waitFor();
+    await page.getByText("any program can use this name").waitFor();
+    await page.getByLabel("Daily limit").fill("0.01");
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByRole("heading", { name: "Back in the host" }).waitFor();
+    const token = await host.finish();
+
+    const estimate = (batch: number) => host.call("vram_estimate", { parameters_b: 7, batch_size: batch });
+    for (let batch = 1; batch <= 10; batch++)
+      expect(await estimate(batch)).toMatchObject({ structuredContent: { total: expect.anything() } });
+    await expect(estimate(11)).rejects.toThrow("may take $0.01 a day");
+
+    await page.goto(`${world.consoleUrl}/keys`);
+    expect(await page.getByRole("table", { name: "API keys" }).innerText()).not.toContain("Desktop");
+    const app = page.getByRole("table", { name: "Connected apps" }).getByRole("row", { name: /Desktop/ });
+    await app.getByText("Limit reached").waitFor();
+    expect(await app.innerText()).toMatch(/127\.0\.0\.1:\d+, not verified/);
+    expect(await app.getByRole("button", { name: "Rotate" }).count()).toBe(0);
+    await app.getByRole("button", { name: "Edit Desktop" }).click();
+    await page.getByLabel("Daily limit").fill("0.02");
+    await page.getByRole("button", { name: "Save key" }).click();
+    await app.getByText("$0.01 left today").waitFor();
+    await estimate(12);
+    await expect.poll(() => app.innerText(), POLL).not.toContain("never");
+
+    expect(await statusOf(mcp, token)).toBe(200);
+    await app.getByRole("button", { name: "Revoke Desktop" }).click();
+    await page.getByText("the app must ask you again").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+    await page.getByRole("button", { name: "Show 1 inactive app" }).waitFor();
+    await expect.poll(() => statusOf(mcp, token), POLL).toBe(401);
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(989_000n);
+  });
+
+  test("returns a refusal to the host", async () => {
+    const agent = await world.agent();
+    const host = await openMcpHost(`${world.gateway.baseUrl}/mcp`, "Desktop");
+    const { page } = await world.signedInBrowser(agent.wallet, {
+      expected: [/^request to elsewhere: http:\/\/127\.0\.0\.1:\d+\/callback/],
+    });
+    await page.goto(host.authorizationUrl);
+    await page.getByRole("button", { name: "Deny" }).click();
+    await page.getByRole("heading", { name: "Back in the host" }).waitFor();
+    expect((await host.answer).get("error")).toBe("access_denied");
+    expect(await world.postgres.apiKeys.list(agent.accountId)).toHaveLength(1);
+  });
+}
+
+async function statusOf(mcp: string, token: string): Promise<number> {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    "Content-Type": "application/json",
+    Accept: "application/json, text/event-stream",
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  return (await fetch(mcp, { method: "POST", headers, body })).status;
 }

@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { configFileSchema } from "../../src/config/config-file.ts";
 import { WebhookReceiver } from "../support/webhook-receiver.ts";
+import { authorizeUrl, Browser, register } from "../transport/oauth/browser.ts";
 import { startConsoleWorld, type ConsoleWorld } from "./console-world.ts";
 import { seedAccount, type SeededAccount } from "./seeded-account.ts";
 import { withPalette } from "./palette-png.ts";
@@ -40,6 +41,12 @@ const SCREENSHOTS: readonly Screenshot[] = [
     name: "new-key",
     at: () => "keys",
     first: (page) => page.getByRole("button", { name: "Create key" }).first().click(),
+  },
+  {
+    name: "connect",
+    at: () => askingUrl,
+    narrow: true,
+    first: (page) => page.getByRole("button", { name: "Allow" }).waitFor(),
   },
   { name: "deposit", at: ({ depositId }) => `deposit/${depositId}`, narrow: true },
   {
@@ -118,10 +125,13 @@ const SCREENSHOTS: readonly Screenshot[] = [
 let world: ConsoleWorld;
 let seeded: SeededAccount;
 let receiver: WebhookReceiver;
+/** Where an app sends the person. */
+let askingUrl = "";
 beforeAll(async () => {
   world = await startConsoleWorld({ WEBHOOK_NETWORK: "any" });
   seeded = await seedAccount(world);
   receiver = await WebhookReceiver.open();
+  await connectApp();
   const { tiers } = configFileSchema.parse({ tiers: { gold: { rate_per_minute: 600, burst: 50 } } });
   const version = {
     source: "apply",
@@ -162,6 +172,19 @@ for (const colorScheme of ["light", "dark"] as const) {
       }
     }
   });
+}
+
+/** Connects an app, and lets another ask. */
+async function connectApp(): Promise<void> {
+  const { gateway } = world;
+  const limits = {
+    day_usdc_microusd: "1000000",
+    expires_at: new Date(Date.now() + 30 * 86_400_000).toISOString(),
+  };
+  const asking = async (name: string) =>
+    authorizeUrl(gateway, await register(gateway, { client_name: name }));
+  await new Browser(seeded.wallet).approve(gateway, await asking("Desktop assistant"), { limits });
+  askingUrl = (await asking("Code editor")).href;
 }
 
 async function take(page: Page, { name, at, first }: Screenshot, look: string): Promise<void> {
