@@ -3,7 +3,7 @@ import { fromBase64, isObject, jsonObject } from "./bytes.ts";
 import { ErrorBodySchema, type PaymentRequired, PaymentRequiredSchema } from "./messages.ts";
 
 export interface Refusal {
-  /** Error code, e.g. INVALID_PAYMENT. */
+  /** Error code, e.g. INVALID_PAYMENT; or a problem's type, e.g. verification-failed. */
   readonly code: string;
   readonly message: string;
   readonly requestId: string | undefined;
@@ -27,7 +27,8 @@ export async function readRefusal(response: Response): Promise<Refusal | undefin
 }
 
 function fromBody(body: Record<string, unknown>): Refusal | undefined {
-  const { code, message = "", request_id: requestId } = body;
+  const problem = /^https:\/\/paymentauth\.org\/problems\/([\w-]+)$/.exec(String(body["type"]))?.[1];
+  const { code = problem, message = body["detail"] ?? "", request_id: requestId } = body;
   if (typeof code !== "string" || typeof message !== "string") return undefined;
   const retryAfter = body["retry_after_seconds"];
   const retryAfterSeconds =

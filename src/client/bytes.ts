@@ -22,6 +22,12 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
+/** Parses base64url of a JSON object; undefined for any other text. */
+export function jsonInBase64Url(text: string): Record<string, unknown> | undefined {
+  const bytes = fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return bytes && jsonObject(new TextDecoder().decode(bytes));
+}
+
 export async function sha256Hex(text: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -21,7 +21,13 @@ export interface Capture {
 }
 
 /** Secret headers, never written to a store. */
-const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization", "sign-in-with-x"]);
+const SECRET_HEADERS = new Set([
+  "authorization",
+  "cookie",
+  "proxy-authorization",
+  "sign-in-with-x",
+  "x-api-key",
+]);
 
 /** Copies a request, because its body may be a stream that can be read only once. */
 export function capture(input: FetchInput, init: RequestInit | undefined): Capture {
@@ -70,6 +76,19 @@ function withoutSignal(init: RequestInit | undefined): RequestInit {
 /** The request as a store may keep it. */
 export function withoutSecrets(request: CapturedRequest): CapturedRequest {
   return { ...request, headers: request.headers.filter(([name]) => !SECRET_HEADERS.has(name.toLowerCase())) };
+}
+
+/** Headers with others added. A payment in Authorization moves an API key from there to X-API-Key. */
+export function headersWith(
+  own: CapturedRequest["headers"],
+  added: Readonly<Record<string, string>>,
+): Headers {
+  const headers = new Headers(own.map(([name, value]) => [name, value]));
+  const [, key] = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  for (const [name, value] of Object.entries(added)) headers.set(name, value);
+  const isPayment = headers.get("authorization")?.startsWith("Payment ") === true;
+  if (key !== undefined && isPayment && !headers.has("x-api-key")) headers.set("x-api-key", key);
+  return headers;
 }
 
 /** The caller's idempotency key: the header, or the member of a JSON body (specification 2.1). */

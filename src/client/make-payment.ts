@@ -52,6 +52,7 @@ export async function makePayment(
       createdAt: new Date().toISOString(),
       request: withoutSecrets(request),
       fingerprint,
+      challenge: offer.challenge,
       idempotencyKey: takesIdempotencyKey(request) ? `pay_${paymentId}` : undefined,
       refusal: undefined,
     };
@@ -137,9 +138,10 @@ async function sign(
     throw new UnsupportedOfferError(
       "payment_instructions.gasless_supported: is false, and method is gasless; nothing was paid",
     );
-  if (gasless?.accepted && payer.method === "transfer")
+  if (gasless && (gasless.accepted ?? offer.challenge) && payer.method === "transfer")
     throw new UnsupportedOfferError(
-      "method: is transfer; a call without an API key is paid gasless, nothing was paid",
+      `method: is transfer; a call ${offer.challenge ? "of this challenge" : "without an API key"} is paid ` +
+        "gasless, nothing was paid",
     );
   if (gasless && payer.method !== "transfer") {
     const { feePayer } = gasless;
@@ -147,13 +149,8 @@ async function sign(
       throw new UnsupportedOfferError(
         "payment_instructions.fee_payer: is the payer itself; nothing was paid",
       );
-    const { memo, blockhash, lastValidBlockHeight } = await groundOf(
-      payer,
-      gasless,
-      offer.quoteId,
-      request,
-      signal,
-    );
+    const ground = await groundOf(payer, offer, gasless, request, signal);
+    const { memo, blockhash, lastValidBlockHeight } = ground;
     const unsigned = buildPayment({ ...order, feePayer, memo, blockhash });
     const transaction = await signWith(payer.signer, unsigned, unsigned.slot);
     return {
@@ -183,7 +180,7 @@ async function sign(
 }
 
 interface Ground {
-  readonly memo: string;
+  readonly memo: string | undefined;
   readonly blockhash: string;
   readonly lastValidBlockHeight: bigint | undefined;
 }
@@ -191,14 +188,19 @@ interface Ground {
 /** Memo and blockhash: the offer's own, the caller's RPC server's, or the gateway's BuildTransaction. */
 async function groundOf(
   payer: Payer,
+  { quoteId, challenge }: Offer,
   gasless: GaslessOffer,
-  quoteId: string,
   request: CapturedRequest,
   signal: AbortSignal | undefined,
 ): Promise<Ground> {
   const { memo, recent } = gasless;
-  if (memo !== undefined && recent) return { memo, ...recent };
-  if (memo !== undefined && payer.rpc) return { memo, ...(await payer.rpc.latestBlockhash().catch(notMade)) };
+  const known = memo !== undefined || challenge;
+  if (known && recent) return { memo, ...recent };
+  if (known && payer.rpc) return { memo, ...(await payer.rpc.latestBlockhash().catch(notMade)) };
+  if (challenge)
+    throw new UnsupportedOfferError(
+      "WWW-Authenticate: has no recentBlockhash; give an rpcUrl; nothing was paid",
+    );
   return askGateway(payer, gasless, quoteId, request, signal).catch(notMade);
 }
 

@@ -11,6 +11,9 @@ const QUOTE_ID = /^qt_[1-9A-HJ-NP-Za-km-z]{1,197}$/;
 const STEP_ID = /^step_[0-9a-f]{32}$/;
 const MEMO_PREFIX = /^[a-z][a-z0-9_-]{0,31}$/;
 
+/** The parameters of a challenge of the HTTP scheme `Payment` (draft-httpauth-payment), as sent. */
+export type Challenge = Readonly<Record<string, string>>;
+
 /** Price and payment of one call, after every check that is independent of the caller's settings. */
 export interface Offer {
   readonly quoteId: string;
@@ -19,12 +22,14 @@ export interface Offer {
   readonly price: bigint;
   /** Token account, base58. */
   readonly payTo: string;
-  /** The memo that a transfer must carry. */
-  readonly memo: string;
+  /** The memo that a transfer must carry; undefined: none, in a challenge without one. */
+  readonly memo: string | undefined;
   /** The only RPC server whose chain may be paid on; undefined: of the public chain. */
   readonly rpcUrl: string | undefined;
   /** Undefined where the gateway does not pay the chain's fee. */
   readonly gasless: GaslessOffer | undefined;
+  /** What its payment answers in the scheme `Payment`; undefined: it is paid in the gateway's own form. */
+  readonly challenge: Challenge | undefined;
 }
 
 export interface GaslessOffer {
@@ -70,6 +75,7 @@ export function readOffer(offer: PaymentRequired, header: string | null): Offer 
     payTo: to.payTo,
     memo,
     rpcUrl: to.rpcUrl,
+    challenge: undefined,
   };
   if (!to.gaslessSupported || feePayer === undefined || treasuryOwner === undefined)
     return { ...common, gasless: undefined };
@@ -159,6 +165,6 @@ function isMemoFor(memo: unknown, quoteId: string): memo is string {
   return MEMO_PREFIX.test(prefix) && named === quoteId && more.length === 0;
 }
 
-function demand(condition: boolean, name: string, problem: string): void {
+export function demand(condition: boolean, name: string, problem: string): void {
   if (!condition) throw new UnsupportedOfferError(`${name}: ${problem}; nothing was paid`);
 }

@@ -1,8 +1,16 @@
 import { readRefusal } from "./answer.ts";
-import { capture, type Capture, type CapturedRequest, type FetchInput } from "./captured-request.ts";
+import {
+  capture,
+  headersWith,
+  type Capture,
+  type CapturedRequest,
+  type FetchInput,
+} from "./captured-request.ts";
+import { payableChallenge, readChallenge } from "./challenge.ts";
 import { UnsupportedOfferError, PaymentNotMadeError, PaymentUnsettledError } from "./errors.ts";
 import { makePayment } from "./make-payment.ts";
-import { readOffer } from "./offer.ts";
+import { readOffer, type Offer } from "./offer.ts";
+import type { PaymentRequired } from "./messages.ts";
 import { payerOf, type Payer, type PaymentOptions } from "./options.ts";
 import { type PaymentRecord, summaryOf } from "./payment-record.ts";
 import { repeatCall, type SendCall } from "./repeat-call.ts";
@@ -10,9 +18,9 @@ import { pause } from "./pause.ts";
 import { RpcError, type SolanaRpc } from "./rpc.ts";
 
 /**
- * A fetch that pays. Everything passes through untouched, but for the gateway's own 402: its offer is checked
- * against the options, paid, and the same request is repeated with the proof, byte for byte. One call is paid
- * for once at most, whatever happens.
+ * A fetch that pays. Everything passes through untouched, but for a 402 of a gateway, or of any server with a
+ * challenge of the scheme `Payment`: its offer is checked against the options, paid, and the same request is
+ * repeated with the proof, byte for byte. One call is paid for once at most, whatever happens.
  *
  * The response is the gateway's own; `paymentOf(response)` returns its cost.
  * @throws TypeError at once for options that are wrong; from the call itself the errors of this package
@@ -24,19 +32,30 @@ export function payingFetch(options: PaymentOptions): typeof fetch {
     const captured = capture(input, init);
     const response = await payer.fetch(captured.input, captured.init);
     const refusal = await readRefusal(response);
-    if (refusal?.code !== "PAYMENT_REQUIRED" || !refusal.paymentRequired) {
+    const own = refusal?.code === "PAYMENT_REQUIRED" ? refusal.paymentRequired : undefined;
+    if (!own && !payableChallenge(response)) {
       captured.discard();
       return response;
     }
     const request = await captured.read();
     checkOrigin(response);
-    const offer = readOffer(refusal.paymentRequired, response.headers.get("payment-required"));
+    const offer = offerOf(response, own, request);
     void response.body?.cancel().catch(() => {});
     const signal = signalOf(input, init);
     signal?.throwIfAborted();
     const { record, fresh } = await makePayment(payer, offer, request, signal);
     return settle(payer, record, fresh, sendAgain(payer, captured, request), signal);
   };
+}
+
+/** A gateway's own form, unless the caller asks for the scheme `Payment` by Accept-Payment. */
+function offerOf(response: Response, own: PaymentRequired | undefined, request: CapturedRequest): Offer {
+  const offer = own && readOffer(own, response.headers.get("payment-required"));
+  const challenge = payableChallenge(response);
+  const isAsked = request.headers.some(([name]) => name.toLowerCase() === "accept-payment");
+  if (challenge && (!offer || isAsked)) return readChallenge(challenge, offer, request);
+  if (offer) return offer;
+  throw new UnsupportedOfferError("the answer has no offer; nothing was paid");
 }
 
 /** Completes a payment: waits until it is on the chain, then for the response of its call. */
@@ -66,8 +85,7 @@ function checkOrigin(response: Response): void {
 function sendAgain(payer: Payer, { input, init }: Capture, request: CapturedRequest): SendCall {
   const { url, method, body } = request;
   return (added) => {
-    const headers = new Headers(request.headers.map(([name, value]) => [name, value]));
-    for (const [name, value] of Object.entries(added)) headers.set(name, value);
+    const headers = headersWith(request.headers, added);
     return payer.fetch(url, {
       ...optionsOf(input),
       ...init,

@@ -30,6 +30,8 @@ export interface PaymentRecord extends PaymentSummary {
   readonly lastValidBlockHeight: bigint | undefined;
   /** The x402 offer that a wallet without an API key accepted. */
   readonly accepted: Readonly<Record<string, unknown>> | undefined;
+  /** The challenge of the scheme `Payment` that it answers. */
+  readonly challenge: Readonly<Record<string, unknown>> | undefined;
   /** Why it was refused, and where the money is. */
   readonly refusal: { readonly code: string; readonly message: string; readonly money: MoneyIs } | undefined;
 }
@@ -107,9 +109,19 @@ export function summaryOf(record: PaymentRecord): PaymentSummary {
   return { paymentId, quoteId, tool, amount, method, payTo, txSignature };
 }
 
-/** The payment header: X-Payment (specification 2.4) or, without an API key, PAYMENT-SIGNATURE (x402 v2). */
+/**
+ * The payment header: X-Payment (specification 2.4), without an API key PAYMENT-SIGNATURE (x402 v2), or the
+ * answer to a challenge (draft-httpauth-payment).
+ */
 export function proofOf(record: PaymentRecord): Record<string, string> {
-  const { method, txSignature, transaction, quoteId, accepted } = record;
+  const { method, txSignature, transaction, quoteId, accepted, challenge } = record;
+  if (challenge) {
+    const payload =
+      method === "transfer"
+        ? { type: "signature", signature: txSignature }
+        : { type: "transaction", transaction: toBase64(transaction) };
+    return { Authorization: `Payment ${encoded({ challenge, payload })}` };
+  }
   if (accepted) {
     const payload = { x402Version: 2, accepted, payload: { transaction: toBase64(transaction) } };
     return { "PAYMENT-SIGNATURE": toBase64(new TextEncoder().encode(JSON.stringify(payload))) };
@@ -118,7 +130,11 @@ export function proofOf(record: PaymentRecord): Record<string, string> {
     method === "transfer"
       ? { tx: txSignature, quote_id: quoteId }
       : { transaction: toBase64(transaction), quote_id: quoteId };
-  return { "X-Payment": toBase64Url(new TextEncoder().encode(JSON.stringify(proof))) };
+  return { "X-Payment": encoded(proof) };
+}
+
+function encoded(value: object): string {
+  return toBase64Url(new TextEncoder().encode(JSON.stringify(value)));
 }
 
 function write(record: PaymentRecord): string {
@@ -163,6 +179,7 @@ function read(text: string): PaymentRecord {
       body: request["body"] === undefined ? undefined : bytesIn(request, "body"),
     },
     accepted: isObject(stored["accepted"]) ? stored["accepted"] : undefined,
+    challenge: isObject(stored["challenge"]) ? stored["challenge"] : undefined,
     refusal: isObject(refusal)
       ? {
           code: textIn(refusal, "code"),

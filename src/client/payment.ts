@@ -1,9 +1,9 @@
-import { isObject, jsonObject } from "./bytes.ts";
+import { isObject, jsonInBase64Url, jsonObject } from "./bytes.ts";
 import type { PaymentSummary } from "./errors.ts";
 
 /** The payment of an answered call. */
 export interface Payment extends PaymentSummary {
-  /** The receipt of a response (specification 2.5); undefined for streams and what is not JSON. */
+  /** The receipt of a response (specification 2.5), or of Payment-Receipt; undefined without one. */
   readonly receipt: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -17,6 +17,11 @@ export function paymentOf(response: Response): Payment | undefined {
 /** Records the cost of a response. */
 export function attachPayment(response: Response, payment: Payment): void {
   payments.set(response, payment);
+}
+
+/** The receipt of the scheme `Payment` in a header. */
+export function receiptInHeader({ headers }: Response): Payment["receipt"] {
+  return jsonInBase64Url(headers.get("payment-receipt") ?? "");
 }
 
 /** The receipt in a body: beside the result, or in the `_meta` of an MCP result. */

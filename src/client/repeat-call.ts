@@ -2,7 +2,7 @@ import { readRefusal, type Refusal } from "./answer.ts";
 import { PaymentRefusedError, PaymentUnsettledError, type MoneyIs } from "./errors.ts";
 import type { Payer } from "./options.ts";
 import { pause } from "./pause.ts";
-import { attachPayment, receiptIn } from "./payment.ts";
+import { attachPayment, receiptIn, receiptInHeader } from "./payment.ts";
 import { proofOf, summaryOf, type PaymentRecord } from "./payment-record.ts";
 
 /** Sends the paid call once, with these headers added and without following redirects. */
@@ -43,7 +43,7 @@ export async function repeatCall(
     try {
       const response = await send(headers);
       const refusal = await readRefusal(response);
-      const verdict = judge(response, refusal);
+      const verdict = judge(record, response, refusal);
       if (verdict === "answered") return await finish(payer, record, response);
       if (verdict === "failed") return await fail(payer, record, response, refusal);
       if (verdict === "refused") throw await refuse(payer, record, response, refusal);
@@ -63,10 +63,19 @@ export async function repeatCall(
 /** `failed`: an answer that is neither a result nor about the payment. */
 type Verdict = "answered" | "failed" | "refused" | "passing";
 
-function judge(response: Response, refusal: Refusal | undefined): Verdict {
+function judge(
+  { challenge, method }: PaymentRecord,
+  response: Response,
+  refusal: Refusal | undefined,
+): Verdict {
   if (response.ok) return "answered";
   if (isRedirect(response)) return "refused";
-  if (!refusal) return response.status >= 500 || response.status === 429 ? "passing" : "failed";
+  // No gateway's answer.
+  if (refusal?.requestId === undefined && challenge && response.status === 402)
+    // The server may not see the transfer on the chain yet.
+    return method === "transfer" ? "passing" : "refused";
+  if (!refusal || (refusal.requestId === undefined && challenge))
+    return response.status >= 500 || response.status === 429 ? "passing" : "failed";
   const { code, retryAfterSeconds } = refusal;
   if (PASSING.has(code)) return "passing";
   // This instance does not see it on the chain yet.
@@ -82,7 +91,8 @@ function isRedirect({ type, status }: Response): boolean {
 /** The call was answered: removes the payment from the store after the whole response has arrived. */
 async function finish(payer: Payer, record: PaymentRecord, response: Response): Promise<Response> {
   const close = async (text: string): Promise<void> => {
-    const payment = { ...summaryOf(record), receipt: receiptIn(text) };
+    const receipt = receiptIn(text) ?? receiptInHeader(response);
+    const payment = { ...summaryOf(record), receipt };
     attachPayment(response, payment);
     await payer.budget.spend(record.paymentId);
     await payer.book.finish(record);
@@ -153,8 +163,12 @@ async function refuse(
   response: Response,
   refusal: Refusal | undefined,
 ): Promise<PaymentRefusedError> {
-  const code = refusal?.code ?? "REDIRECTED";
-  const said = refusal?.message ?? "the gateway redirected the paid call; the proof was not sent there";
+  const code = refusal?.code ?? (response.status === 402 ? "PAYMENT_REQUIRED" : "REDIRECTED");
+  const said =
+    refusal?.message ??
+    (response.status === 402
+      ? "the server asks for another payment"
+      : "the gateway redirected the paid call; the proof was not sent there");
   const money = moneyOf(record);
   const message = `${said} (${whereItIs(record, money)}; the call was not paid a second time)`;
   void response.body?.cancel().catch(() => {});

@@ -1,3 +1,4 @@
+import { headersWith } from "./captured-request.ts";
 import { ToolgateClientError, type PaymentSummary } from "./errors.ts";
 import { payerOf, type PaymentOptions } from "./options.ts";
 import { paymentOf, type Payment } from "./payment.ts";
@@ -49,8 +50,7 @@ export async function resumePayments(options: ResumeOptions): Promise<Resumed[]>
     const request = { url, method, body };
     const secret = typeof options.headers === "function" ? options.headers(url) : options.headers;
     const send = (added: Readonly<Record<string, string>>): Promise<Response> => {
-      const headers = new Headers(record.request.headers.map(([name, value]) => [name, value]));
-      for (const [name, value] of Object.entries({ ...secret, ...added })) headers.set(name, value);
+      const headers = headersWith([...headersWith(record.request.headers, secret)], added);
       const signal = options.signal && { signal: options.signal };
       return payer.fetch(url, { method, headers, body: body ?? null, redirect: "manual", ...signal });
     };

@@ -9,6 +9,8 @@ const ADDRESS_LENGTH = 32;
 
 /** Requested compute units: enough for a transfer and a memo, within a gateway's limit. */
 const COMPUTE_UNIT_LIMIT = 40_000;
+/** Without a memo, a random part of the limit keeps equal payments apart. */
+const RANDOM_UNITS = 8192;
 
 /** A payment to build. Addresses and the blockhash are base58. */
 export interface PaymentOrder {
@@ -20,7 +22,7 @@ export interface PaymentOrder {
   readonly mint: string;
   /** micro-USD */
   readonly amount: bigint;
-  readonly memo: string;
+  readonly memo: string | undefined;
   readonly blockhash: string;
   /** Micro-lamports per compute unit. */
   readonly computeUnitPrice: bigint;
@@ -42,25 +44,27 @@ export interface ReadMessage {
 
 /** The unsigned transaction of a payment, key by key, in the order of x402's exact scheme on Solana. */
 export function buildPayment(order: PaymentOrder): Transaction & { readonly slot: number } {
-  const { payer, feePayer, mint, payTo } = order;
+  const { payer, feePayer, mint, payTo, memo } = order;
   const signers = feePayer === payer ? [payer] : [feePayer, payer];
   const source = tokenAccountOf(payer, mint);
-  const readOnly = [mint, TOKEN_PROGRAM, MEMO_PROGRAM, COMPUTE_BUDGET_PROGRAM];
+  const programs = memo === undefined ? [TOKEN_PROGRAM] : [TOKEN_PROGRAM, MEMO_PROGRAM];
+  const readOnly = [mint, ...programs, COMPUTE_BUDGET_PROGRAM];
   const keys = [...signers, source, payTo, ...readOnly];
   const instruction = (program: string, accounts: readonly string[], data: Uint8Array): number[] => [
     keys.indexOf(program),
     ...counted(accounts.map((account) => keys.indexOf(account))),
     ...counted([...data]),
   ];
+  const units = COMPUTE_UNIT_LIMIT + (memo === undefined ? Math.floor(Math.random() * RANDOM_UNITS) : 0);
   const instructions = [
-    instruction(COMPUTE_BUDGET_PROGRAM, [], integers([2, 1], [COMPUTE_UNIT_LIMIT, 4])),
+    instruction(COMPUTE_BUDGET_PROGRAM, [], integers([2, 1], [units, 4])),
     instruction(COMPUTE_BUDGET_PROGRAM, [], integers([3, 1], [order.computeUnitPrice, 8])),
     instruction(
       TOKEN_PROGRAM,
       [source, mint, payTo, payer],
       integers([12, 1], [order.amount, 8], [USDC_DECIMALS, 1]),
     ),
-    instruction(MEMO_PROGRAM, [], new TextEncoder().encode(order.memo)),
+    ...(memo === undefined ? [] : [instruction(MEMO_PROGRAM, [], new TextEncoder().encode(memo))]),
   ];
   const message = Uint8Array.from([
     // Version 0.

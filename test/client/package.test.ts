@@ -13,7 +13,7 @@ import { command, ROOT } from "../tooling/command.ts";
 const PRICE = 1000n;
 const MAX_INSTALLED = 15_000_000;
 const MAX_PACKAGES = 20;
-const MAX_BUNDLE = 61_000;
+const MAX_BUNDLE = 62_000;
 
 let world: World;
 let app: string;
