@@ -6,6 +6,7 @@ import { boundParameters } from "../../src/domain/payments/payment-auth.ts";
 import { Quotes } from "../../src/domain/payments/quote.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import { systemRandom } from "../../src/system.ts";
+import { MODERN } from "../contract/mcp-client.ts";
 import { request, type Agent, type Answer } from "../support/world.ts";
 import {
   buyer,
@@ -318,11 +319,39 @@ describe("a credential and time", () => {
   });
 });
 
+describe("a refused credential at /mcp", () => {
+  it("has the codes of the scheme for clients that announce it", async () => {
+    by = await buyer(world);
+    const truth = await payer.credential(await challenged({ path: "/mcp" }));
+    const answerTo = (change: Change) => {
+      const meta = {
+        "org.paymentauth/credential": decoded(changed(truth, change)),
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": { experimental: { payment: {} } },
+      };
+      const params = { name: TOOL, arguments: PARAMS, _meta: meta };
+      const headers = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": TOOL };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+      const key = { "X-API-Key": by.agent.apiKey, Accept: "application/json, text/event-stream" };
+      return request(world.gateway, undefined, "/mcp", { method: "POST", body }, { ...headers, ...key });
+    };
+    const refused = await answerTo(({ challenge }) => (challenge["id"] = "A".repeat(43)));
+    expect(refused).toMatchObject({
+      status: 200,
+      body: { error: { code: -32043, data: { code: "INVALID_PAYMENT", httpStatus: 402 } } },
+    });
+    const malformed = await answerTo(({ payload }) => delete payload["transaction"]);
+    expect(malformed).toMatchObject({ status: 200, body: { error: { code: -32602 } } });
+    expectNoChallenge(refused);
+    await by.expectNothing();
+  });
+});
+
 describe("one transaction in two schemes", () => {
-  it("is charged once when it is offered through both at once on two instances", async () => {
+  it("is charged once when it is offered through both at once on three instances", async () => {
     by = await buyer(world);
     const before = await payer.usdc();
-    const other = await world.startAnother();
+    const [other, third] = [await world.startAnother(), await world.startAnother()];
     const { headers } = await send(undefined);
     const credential = await payer.credential(headers.get("www-authenticate") ?? "");
     const { transaction } = decoded(credential).payload;
@@ -337,8 +366,9 @@ describe("one transaction in two schemes", () => {
       Promise.all([
         byX402(world.gateway),
         send(credential, { gateway: other }),
-        byX402(other),
+        byX402(third),
         send(credential),
+        send(credential, { gateway: third }),
       ]);
     for (const { status, body } of await ask())
       expect(

@@ -13,6 +13,7 @@ export const RPC_ERROR = {
   unsupportedVersion: -32022,
   // Only for clients that announce the scheme (draft-payment-transport-mcp): MCP reserves the code.
   paymentRequired: -32042,
+  verificationFailed: -32043,
 } as const;
 
 /** Id of a JSON-RPC request (JSON-RPC 2.0 section 4; MCP forbids null). */

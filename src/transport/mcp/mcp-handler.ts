@@ -205,12 +205,21 @@ function plainError(
   { stream }: McpExchange,
 ): HttpResponse {
   const { status, json } = answer;
-  if (challenges && announcesPayment(request)) {
-    const data = { ...(isJsonObject(json) && json), httpStatus: status, challenges };
-    return { ...answer, status: 200, json: errorMessage(id, RPC_ERROR.paymentRequired, message, data) };
+  const code = announcesPayment(request) ? paymentCode(answer, challenges) : undefined;
+  if (code !== undefined) {
+    const data = { ...(isJsonObject(json) && json), httpStatus: status, ...(challenges && { challenges }) };
+    return { ...answer, status: 200, json: errorMessage(id, code, message, data) };
   }
   if (!stream) return mergeRpcError(answer, id, status, message, challenges && { challenges });
   return { status, json: errorMessage(id, status, message, json) };
+}
+
+/** The code of an error about a payment (draft-payment-transport-mcp); undefined for other errors. */
+function paymentCode({ status, json }: HttpResponse, challenges: unknown): number | undefined {
+  if (challenges) return RPC_ERROR.paymentRequired;
+  const code = isJsonObject(json) ? json["code"] : undefined;
+  if (code !== "INVALID_PAYMENT" && code !== "QUOTE_EXPIRED") return undefined;
+  return status === 400 ? RPC_ERROR.invalidParams : RPC_ERROR.verificationFailed;
 }
 
 /** Without the plain error members: clients detect the supported era by this body. */
