@@ -6,7 +6,8 @@ import { fingerprint } from "../../src/domain/calls/call-context.ts";
 import { formatUsdc } from "../../src/domain/core/money.ts";
 import { systemRandom } from "../../src/system.ts";
 import { useWorld } from "../support/use-world.ts";
-import { memoOf, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
+import { boundParameters, encodeJson, SOLANA_CHARGE } from "../../src/domain/payments/payment-auth.ts";
+import { memoOf, request, xPayment, type Agent, type Answer, type World } from "../support/world.ts";
 
 /** The paid call that most attacks are about, and its price in micro-USD. */
 export const TOOL = "vram_estimate";
@@ -74,6 +75,19 @@ export function expectBought(answer: Answer, tx: string, quoteId: string): void 
   });
 }
 
+/** The header in which {@link Buyer.prove} names a payment; a file may change it before its tests. */
+export const proofs: { by: "X-Payment" | "Authorization" } = { by: "X-Payment" };
+
+/** Answers a challenge of the quote, which binds no body, by a transfer (push). */
+function credentialOf(keys: SealingKeys, signature: string, quoteId: string): string {
+  const quotes = new Quotes(keys, Date, systemRandom, 300);
+  const asked = { realm: "127.0.0.1", ...SOLANA_CHARGE, request: encodeJson({}), expires: undefined };
+  const challenge = { ...asked, digest: undefined, opaque: encodeJson({ quote_id: quoteId }) };
+  const id = quotes.open(quoteId) ? quotes.challengeId({ quoteId }, boundParameters(challenge)) : "unknown";
+  const payload = { type: "signature", signature };
+  return `Payment ${encodeJson({ challenge: { id, ...challenge }, payload })}`;
+}
+
 /** An account that has requested a quote of the paid call. */
 export class Buyer {
   readonly #world: World;
@@ -114,7 +128,14 @@ export class Buyer {
 
   /** Makes the paid call with the proof in the header. */
   prove(tx: string, body: object = {}, { quoteId } = this.offer): Promise<Answer> {
-    return this.call({ headers: xPayment(tx, quoteId), body });
+    if (proofs.by === "X-Payment") return this.call({ headers: xPayment(tx, quoteId), body });
+    const { gateway, postgres } = this.#world;
+    const headers = {
+      Authorization: credentialOf(postgres.sealingKeys, tx, quoteId),
+      "X-API-Key": this.agent.apiKey,
+    };
+    const init = { method: "POST", body: JSON.stringify({ tool: TOOL, params: PARAMS, ...body }) };
+    return request(gateway, undefined, "/v1/mcp/tools/call", init, headers);
   }
 
   /** Makes the paid call with the proof in the body. */
