@@ -27,3 +27,14 @@ export function listOf(option: JsonObject | undefined, name: string): readonly J
   const value = option?.[name];
   return Array.isArray(value) ? value : [];
 }
+
+/** The names of the security schemes of a token: in Authorization, and in the other header that takes it. */
+export function schemeNames(bearer: JsonObject): string[] {
+  const name = textOf(bearer, "name");
+  return textOf(bearer, "header") === "" ? [name] : [name, `${name}_header`];
+}
+
+/** The security requirements of a token: one of its schemes. */
+export function securityBy(bearer: JsonObject): JsonObject[] {
+  return schemeNames(bearer).map((name) => ({ [name]: [] }));
+}

@@ -5,9 +5,9 @@ import { GenerationError } from "../plugin/generation-error.ts";
 import type { Binding } from "../plugin/http-rule.ts";
 import { writtenName } from "../plugin/names.ts";
 import type { PluginOptions } from "../plugin/options.ts";
-import type { Annotations } from "../plugin/annotations.ts";
+import { isObject, type Annotations } from "../plugin/annotations.ts";
 import type { ApiCatalogue } from "./catalogue.ts";
-import { objectsOf, textOf } from "./json-option.ts";
+import { objectsOf, securityBy, textOf } from "./json-option.ts";
 import { anyOf, responsesOf, type Other } from "./responses.ts";
 import { isRequired, type Schema } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";
@@ -103,10 +103,8 @@ function otherOf(
 function securityOf(method: DescMethod, catalogue: ApiCatalogue): Schema {
   const credential = catalogue.credential(method);
   if (credential === "required") return {};
-  const bearer = catalogue.document["bearer"];
-  const name =
-    typeof bearer === "object" && bearer !== null && !Array.isArray(bearer) ? textOf(bearer, "name") : "";
-  return { security: credential === "none" ? [] : [{}, { [name]: [] }] };
+  const { bearer } = catalogue.document;
+  return { security: credential === "none" || !isObject(bearer) ? [] : [{}, ...securityBy(bearer)] };
 }
 
 function parametersOf(
@@ -144,9 +142,9 @@ function requestBody(
   if (body === undefined) return undefined;
   // Fields that the path does not set come from the body.
   const elsewhere = new Set(variables.flatMap(({ path }) => (path.length === 1 ? path : [])));
-  const whole =
+  const whole = () =>
     elsewhere.size === 0 ? schemas.message(method.input) : schemas.object(method.input, elsewhere);
-  const own = body === "*" ? whole : schemas.field(body);
+  const own = body === "*" ? whole() : schemas.field(body);
   const schema = request === undefined ? own : anyOf([own, request]);
   return { required: true, content: { "application/json": { schema } } };
 }

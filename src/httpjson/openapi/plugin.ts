@@ -7,7 +7,7 @@ import { bindingsOf, type Binding } from "../plugin/http-rule.ts";
 import { findReachable } from "../plugin/reachable.ts";
 import { textPlugin, type Input, type Output } from "../plugin/text-plugin.ts";
 import { ApiCatalogue, type ApiError } from "./catalogue.ts";
-import { objectsOf, textOf } from "./json-option.ts";
+import { objectsOf, textOf, schemeNames, securityBy } from "./json-option.ts";
 import { operationOf, type OperationContext } from "./operation.ts";
 import { headerSchema } from "./responses.ts";
 import type { Schema } from "./rules.ts";
@@ -62,7 +62,7 @@ function head(document: JsonObject, bindings: readonly Binding[]): Schema {
       ...(license !== "" && { license: { name: license, identifier: license } }),
     },
     servers: [{ url: "/" }],
-    ...(bearer !== undefined && { security: [{ [textOf(bearer, "name")]: [] }] }),
+    ...(bearer !== undefined && { security: securityBy(bearer) }),
     tags: [...services].map((service) => ({ name: service.name, description: commentOf(service) })),
   };
 }
@@ -114,7 +114,7 @@ function components({ document, errors }: ApiCatalogue, schemas: Schemas): Schem
       schemas: schemas.all(),
       parameters: Object.fromEntries(parameters),
       headers: Object.fromEntries(headers),
-      ...(bearer !== undefined && { securitySchemes: { [textOf(bearer, "name")]: schemeOf(bearer) } }),
+      ...(bearer !== undefined && { securitySchemes: schemesOf(bearer) }),
     },
     "x-errors": errors.map(({ code, status, meaning }) => ({ code, status, meaning })),
   };
@@ -125,12 +125,15 @@ function bearerOf(document: JsonObject): JsonObject | undefined {
   return isObject(bearer) ? bearer : undefined;
 }
 
-function schemeOf(bearer: JsonObject): Schema {
+/** The token in Authorization, and in the other header that takes it. */
+function schemesOf(bearer: JsonObject): Schema {
+  const description = textOf(bearer, "description");
+  const bearerFormat = textOf(bearer, "format");
+  const [name = "", other] = schemeNames(bearer);
+  const header = textOf(bearer, "header");
   return {
-    type: "http",
-    scheme: "bearer",
-    bearerFormat: textOf(bearer, "format"),
-    description: textOf(bearer, "description"),
+    [name]: { type: "http", scheme: "bearer", bearerFormat, description },
+    ...(other !== undefined && { [other]: { type: "apiKey", in: "header", name: header, description } }),
   };
 }
 
