@@ -133,6 +133,24 @@ describe("a gateway that is asked by Accept-Payment", () => {
     expect(paymentOf(response)?.receipt).toMatchObject({ paid_by: "gasless", debited_usdc_microusd: 1000 });
   });
 
+  it("keeps no API key in its store", async () => {
+    const agent = await world.agent();
+    const written: string[] = [];
+    const put: typeof store.put = (key, value, version) => {
+      written.push(value);
+      return store.put(key, value, version);
+    };
+    const init = {
+      method: "POST",
+      headers: { "X-API-Key": agent.apiKey, "Content-Type": "application/json" },
+      body: JSON.stringify({ tool: "vram_estimate", params: { parameters_b: 7 } }),
+    };
+    const buy = payingFetch({ ...paying(), store: { ...store, put } });
+    expect((await buy(`${world.gateway.baseUrl}/v1/mcp/tools/call`, init)).status).toBe(200);
+    expect(written.filter((value) => value.includes('"quoteId"')).length).toBeGreaterThan(0);
+    expect(written.join()).not.toContain(agent.apiKey);
+  });
+
   it("sells a call without a key, also resumed", async () => {
     const url = `${world.gateway.baseUrl}/x402/vram_estimate`;
     const init = {
