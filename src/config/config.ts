@@ -61,8 +61,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     );
   }
   problems.push(...tlsProblems(present));
-  if (present["X402_KEYLESS"] === "on" && present["FEE_PAYER_KEYPAIR"] === undefined)
-    problems.push("X402_KEYLESS: is on and needs FEE_PAYER_KEYPAIR, which pays the network fees");
+  problems.push(...feePayerProblems(present));
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
     if (present["ARCHIVE_URL"]?.startsWith("s3:") === true && present[name] === undefined)
       problems.push(`${name}: is not set; the bucket in ARCHIVE_URL needs it`);
@@ -71,6 +70,15 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   problems.push(...others);
   if (!parsed.success || problems.length > 0) throw new ConfigError([...new Set(problems)]);
   return { ...parsed.data, ...resolved, document, misspelt: misspeltSettings(set), environment: set };
+}
+
+function feePayerProblems(present: NodeJS.ProcessEnv): string[] {
+  const { FEE_PAYER_KEYPAIR: file, FEE_PAYER_SIGNER: signer, X402_KEYLESS, FACILITATOR } = present;
+  if (X402_KEYLESS === "on" && file === undefined)
+    return ["X402_KEYLESS: is on and needs FEE_PAYER_KEYPAIR, which pays the network fees"];
+  return FACILITATOR === "on" && file === undefined && signer === undefined
+    ? ["FACILITATOR: is on and needs FEE_PAYER_KEYPAIR or FEE_PAYER_SIGNER, which pay the network fees"]
+    : [];
 }
 
 function tlsProblems({ TLS_CERT, TLS_KEY, TLS_CLIENT_CA }: NodeJS.ProcessEnv): string[] {

@@ -147,6 +147,12 @@ export const settings = {
     description: "`off`: wallets cannot buy calls [without an API key](x402.md#without-an-api-key)",
     unset: "`on` with a fee payer",
   }),
+  FACILITATOR: z
+    .enum(["on", "off"])
+    .default("off")
+    .describe(
+      "`on`: the operator's other services settle x402 payments here ([facilitator](x402.md#facilitator))",
+    ),
   QUOTE_TTL_SECONDS: integer(10, 3600, 300).describe("lifetime of a quote (10 to 3600)"),
   MEMO_PREFIX: z
     .string()

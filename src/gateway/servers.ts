@@ -1,7 +1,7 @@
 import { routes as generatedRoutes } from "#gen/toolgate/v1/index_http.ts";
 import { createTranscoder } from "#httpjson/runtime/index.ts";
 import type { CallToolDeps } from "../app/calls/call-tool.ts";
-import type { Relay } from "../app/payments/gasless/relay-port.ts";
+import type { FacilitatingRelay, Relay } from "../app/payments/gasless/relay-port.ts";
 import type { ServeConfig } from "../config/config.ts";
 import { JwsSigner } from "../domain/payments/jws-signer.ts";
 import { type SolanaChain, lazySignInForms } from "../solana/index.ts";
@@ -43,6 +43,8 @@ import { ClientAddresses } from "../transport/remote-address.ts";
 import type { ServerTls } from "../transport/server-tls.ts";
 import { RequestIds } from "../transport/request-ids.ts";
 import { healthService } from "../transport/services/operations/health-service.ts";
+import { facilitatorOf } from "./facilitator.ts";
+import { facilitatorService } from "../transport/services/payments/facilitator-service.ts";
 import { paymentService } from "../transport/services/payments/payment-service.ts";
 import { receiptService, runService } from "../transport/services/calls/receipt-service.ts";
 import type { ServiceBinding } from "../transport/endpoint.ts";
@@ -118,7 +120,7 @@ interface ServersOptions {
   readonly postgres: Postgres;
   readonly deps: CallToolDeps;
   /** Undefined when gasless is off. */
-  readonly relay: Relay | undefined;
+  readonly relay: FacilitatingRelay | undefined;
   readonly chain: SolanaChain;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
@@ -160,7 +162,7 @@ export function createServers({
   const { tokenAccount } = chain.treasury;
   const walletParts = walletPartsOf({ config, postgres, deps, relay }, baseUrl);
   const webhooks = createWebhookService({ config, postgres, log });
-  const shared = { config, postgres, deps, relay, chain, devConsole };
+  const shared = { config, postgres, deps, relay, chain, devConsole, metrics };
   const open = [...publicServices(shared, walletParts), webhooks];
   const { quotes, catalogue } = deps;
   const operations = createOperations({ config, postgres, chain, quotes, feePayer: relay?.feePayer });
@@ -184,7 +186,6 @@ export function createServers({
   const console = createConsole({
     ...shared,
     gasless: relay !== undefined,
-    metrics,
     log,
     pipelineParts,
     clients,
@@ -293,7 +294,8 @@ function publicServices(
     relay,
     chain,
     devConsole,
-  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain" | "devConsole">,
+    metrics,
+  }: Pick<ServersOptions, "config" | "postgres" | "deps" | "relay" | "chain" | "devConsole" | "metrics">,
   { baseUrl, signIn, ...wallets }: WalletParts,
 ): ServiceBinding[] {
   const { tokenAccount: payTo, mint: usdcMint } = chain.treasury;
@@ -314,6 +316,7 @@ function publicServices(
     walletService(signIn && { deps, offers, messages, ...wallets, signIn }),
     walletKeyService(signIn && { keys: postgres.apiKeys, rules: keyRulesOf(deps), signIn }),
     paymentService({ quotes: deps.quotes, relay }),
+    facilitatorService(facilitatorOf({ config, relay, chain, metrics })),
     receiptService(postgres.accountQueries.receipts),
     runService(postgres.accountQueries.runs),
     healthService(postgres.health, VERSION),

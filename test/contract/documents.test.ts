@@ -265,6 +265,36 @@ describe("the gateway matches its OpenAPI document", () => {
     expect(await statuses(await sign("GET", keys))).toEqual([403, 403, 403, 403]);
   });
 
+  it("matches the document when another service's payment is settled", async () => {
+    const operator = await world.agent({ operator: true });
+    const on = await world.startAnother({ FACILITATOR: "on" });
+    const bodies = ["/verify", "/settle"] as const;
+    const statuses = async (
+      caller: Agent | undefined,
+      gateway: Pick<Gateway, "baseUrl"> = on,
+      query = "",
+    ) => {
+      const answers = [ask("GET", `/supported${query}`, caller, undefined, {}, gateway)];
+      for (const path of bodies) answers.push(ask("POST", path + query, caller, {}, {}, gateway));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await statuses(operator)).toEqual([200, 200, 200]);
+    expect(await statuses(operator, on, "?x=1")).toEqual([200, 400, 400]);
+    expect(await statuses(undefined)).toEqual([401, 401, 401]);
+    expect(await statuses(rich)).toEqual([403, 403, 403]);
+    expect(await statuses(operator, world.gateway)).toEqual([404, 404, 404]);
+    for (const path of bodies) {
+      expect((await ask("POST", path, operator, JSON.stringify("x".repeat(70_000)))).status).toBe(413);
+      expect((await ask("POST", path, operator, "a", { "content-type": "text/plain" })).status).toBe(415);
+    }
+    const hasty = await world.agent({ operator: true, ratePerMinute: 1, burst: 1 });
+    await ask("GET", "/supported", hasty, undefined, {}, on);
+    expect(await statuses(hasty)).toEqual([429, 429, 429]);
+    link.cut();
+    expect(await statuses(operator, far)).toEqual([503, 503, 503]);
+    link.mend();
+  });
+
   it("matches the document when webhooks are managed", async () => {
     const hooks = "/v1/webhooks";
     const owner = await world.agent({ scopes: ["billing:write"] });
@@ -441,7 +471,7 @@ describe("the gateway matches its OpenAPI document", () => {
   it("covers every documented response except those caused by time or chance", () => {
     const rare = / (409|499|500)$|transaction 402$|tool} (422|429)$|(keys|key_id}) 429$/;
     // Without body and parameters only malformed HTTP is refused.
-    const malformed = /^GET \/(health|mcp\/capabilities|v1\/keys) 400$/;
+    const malformed = /^GET \/(health|mcp\/capabilities|v1\/keys|supported) 400$/;
     const left = description.unseen().filter((line) => !rare.test(line) && !malformed.test(line));
     expect(left).toEqual([]);
   });

@@ -21,6 +21,14 @@ const CREDENTIALS: Tests = {
   files: ["test/attacks/payment-auth.test.ts"],
   only: "a credential changed in transit",
 };
+const FACILITATOR: Tests = {
+  files: ["test/interop/x402-facilitator.test.ts"],
+  only: "three instances at once|is refused for .*(the treasury|other terms)|needs the operator role",
+};
+const CLIENT_CHALLENGES: Tests = {
+  files: ["test/client/payment-scheme.test.ts"],
+  only: "a hostile challenge|keeps no API key",
+};
 const DEPOSITS: Tests = {
   files: ["test/crediting/wallet-payments.test.ts"],
   only: "refuses a deposit's transfer as a proof|treats a transfer with the deposit's reference",
@@ -61,6 +69,63 @@ export const PAYMENTS: readonly Mutant[] = [
       "A challenge buys with the body that it was issued for.",
       "contentDigest(body) !== challenge.digest",
       "false",
+    ],
+  }),
+  ...mutants("src/domain/payments/payment-auth.ts", CREDENTIALS, {
+    "challenge-splits": [
+      "A credential of a split or confidential charge is refused by name.",
+      "if (Object.hasOwn(details, name))",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/client/challenge.ts", CLIENT_CHALLENGES, {
+    "client-challenge-price": [
+      "The client pays no challenge whose price contradicts the offer of the answer.",
+      "check(gateway.price === price,",
+      "check(true,",
+    ],
+    "client-challenge-expiry": [
+      "The client pays no expired challenge.",
+      "expires === undefined || Date.parse(expires) > Date.now()",
+      "true",
+    ],
+    "client-challenge-splits": [
+      "The client signs no split charge.",
+      "check(!(name in details), name,",
+      "check(true, name,",
+    ],
+  }),
+  ...mutants("src/client/captured-request.ts", CLIENT_CHALLENGES, {
+    "client-secret-headers": [
+      "The client writes no API key to its store.",
+      '"sign-in-with-x", "x-api-key",',
+      '"sign-in-with-x",',
+    ],
+  }),
+  ...mutants("src/app/payments/gasless/relay.ts", FACILITATOR, {
+    "facilitator-once": [
+      "A payment of another service settles once.",
+      "if (claim.quoteId !== quoteId)",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/app/payments/facilitator.ts", FACILITATOR, {
+    "facilitator-treasury": [
+      "The facilitator settles no payment to the treasury.",
+      "if (recipient === treasury.owner)",
+      "if (false)",
+    ],
+    "facilitator-terms": [
+      "The facilitator settles what the payer has accepted.",
+      "if (accepted[name] !== required[name])",
+      "if (false)",
+    ],
+  }),
+  ...mutants("src/transport/services/payments/facilitator-service.ts", FACILITATOR, {
+    "facilitator-operator": [
+      "The relay's fees are spent on other services by operators only.",
+      "bind(FacilitatorService, OPERATOR,",
+      "bind(FacilitatorService, { ...OPERATOR, operator: false },",
     ],
   }),
   ...mutants("src/app/payments/pay-quote.ts", BINDINGS, {

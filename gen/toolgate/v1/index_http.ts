@@ -1,4 +1,5 @@
 import type { ServiceRoutes } from "#httpjson/runtime/route.ts";
+import { facilitatorServiceRoutes } from "./facilitator_service_http.ts";
 import { errorBindings as errorBindings$2, healthServiceRoutes } from "./health_service_http.ts";
 import { paymentServiceRoutes } from "./payment_service_http.ts";
 import { receiptServiceRoutes } from "./receipt_service_http.ts";
@@ -15,6 +16,7 @@ import { errorBindings as errorBindings$3 } from "./payment_http.ts";
  * The HTTP routes of all services of this folder.
  */
 export const routes: readonly ServiceRoutes[] = [
+  facilitatorServiceRoutes,
   healthServiceRoutes,
   paymentServiceRoutes,
   receiptServiceRoutes,

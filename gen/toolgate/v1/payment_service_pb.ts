@@ -95,10 +95,8 @@ export const PaymentService: GenService<{
   /**
    * Builds the unsigned transaction that pays a quote and whose fee the gateway pays. The agent signs
    * `message`, puts the signature into `transaction`, and repeats the quoted call with X-Payment:
-   * base64url(JSON {"transaction": "<base64>", "quote_id": "<quote_id>"}). Stores and submits nothing. Fails
-   * with FAILED_PRECONDITION / 402 QUOTE_EXPIRED for an expired quote, INVALID_REQUEST for another account's
-   * quote or a payer that is not a wallet, and UNAVAILABLE if the gasless relay is off or the network is
-   * unreachable.
+   * base64url(JSON {"transaction": "<base64>", "quote_id": "<quote_id>"}). Stores and submits nothing.
+   * UNAVAILABLE: the gasless relay is off or the network is unreachable.
    *
    * @generated from rpc toolgate.v1.PaymentService.BuildTransaction
    */

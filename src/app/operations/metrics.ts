@@ -47,6 +47,11 @@ export const METRICS = {
     "payments refused by the gasless relay, by the limit reached",
     "limit",
   ),
+  toolgate_facilitator_payments_total: counter(
+    "x402 payments of the operator's other services, by `verify` or `settle` and by outcome",
+    "operation",
+    "outcome",
+  ),
   toolgate_proofs_refused_total: counter(
     "proofs refused without a chain lookup, because too many before them were not on the chain",
     "limit",

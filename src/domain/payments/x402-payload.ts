@@ -104,7 +104,8 @@ function parseX402PayloadV1(members: Members, carrier: string): X402Payload {
   };
 }
 
-function parseAccepted(accepted: Members, path: string): Partial<X402Terms> {
+/** Parses terms that a payload or a resource server repeats. @throws ToolgateError INVALID_PAYMENT 400 */
+export function parseAccepted(accepted: Members, path: string): Partial<X402Terms> {
   const terms: { -readonly [Name in keyof X402Terms]?: string } = {};
   for (const name of DEMANDED) {
     const value = textMember(accepted, name, path);

@@ -3,6 +3,7 @@ import { base58 } from "@scure/base";
 import { PublicKey } from "@solana/web3.js";
 import type {
   DecodedTransaction,
+  RelayTerms,
   Sponsor,
   UnsignedTransaction,
   RecentBlockhash,
@@ -41,8 +42,8 @@ export interface SponsorOptions {
   readonly setting?: string;
   /** TREASURY_OWNER, base58. */
   readonly treasuryOwner: string;
-  /** MEMO_PREFIX. */
-  readonly memoPrefix: string;
+  /** MEMO_PREFIX; undefined: any memo is relayed. */
+  readonly memoPrefix: string | undefined;
 }
 
 interface Checked {
@@ -59,14 +60,18 @@ export class GaslessSponsor implements Sponsor {
   readonly feePayer: string;
   readonly #key: FeePayerKey;
   readonly #treasury: Treasury;
-  readonly #memoPrefix: string;
-  readonly #usdcAccounts = new UsdcAccounts();
+  readonly #memoPrefix: string | undefined;
+  readonly #usdcAccounts: UsdcAccounts;
 
   /**
    * @throws TypeError if the owner is no address, or is the fee payer, whose signature would move the
    * treasury's money
    */
-  constructor({ feePayer, setting, treasuryOwner, memoPrefix }: SponsorOptions) {
+  constructor(
+    { feePayer, setting, treasuryOwner, memoPrefix }: SponsorOptions,
+    usdcAccounts = new UsdcAccounts(),
+  ) {
+    this.#usdcAccounts = usdcAccounts;
     const owner = parseAddress(treasuryOwner);
     if (!owner) throw new TypeError("TREASURY_OWNER: must be a Solana address (base58 of 32 bytes)");
     if (feePayer.publicKey.equals(owner)) {
@@ -81,6 +86,11 @@ export class GaslessSponsor implements Sponsor {
     this.#memoPrefix = memoPrefix;
   }
 
+  to(recipient: string): Sponsor {
+    const options = { feePayer: this.#key, treasuryOwner: recipient, memoPrefix: undefined };
+    return new GaslessSponsor(options, this.#usdcAccounts);
+  }
+
   async prepare(bytes: Uint8Array): Promise<void> {
     if (!this.#key.prepare) return;
     const { wire, ours } = this.#verify(bytes);
@@ -93,7 +103,7 @@ export class GaslessSponsor implements Sponsor {
 
   sign(
     { bytes }: { readonly bytes: Uint8Array },
-    quote: Quote,
+    quote: RelayTerms,
   ): { signedTransaction: Uint8Array; feeLamports: bigint } {
     const { transaction, signature, wire, feeLamports, amount } = this.#check(bytes);
     if (!signature) {
@@ -110,11 +120,11 @@ export class GaslessSponsor implements Sponsor {
         `the transfer is of ${amount} micro-USDC and must be of ${quote.price}, the price of the quote`,
       );
     }
-    const memo = this.#memoOf(quote);
+    const memo = quote.memo ?? this.#memoOf(quote);
     if (transaction.memo !== memo) {
       throw relayRefused(
         RELAY_REFUSALS.MEMO_QUOTE,
-        `the memo names another quote; it must be exactly ${memo}`,
+        `the memo is of another payment; it must be exactly ${memo}`,
       );
     }
     const others = wire.signatures.slice(1);
@@ -189,7 +199,7 @@ export class GaslessSponsor implements Sponsor {
     return { transaction, signature, wire, feeLamports, amount };
   }
 
-  #memoOf(quote: Quote): string {
+  #memoOf(quote: RelayTerms): string {
     return `${this.#memoPrefix}:${quote.quoteId}`;
   }
 }

@@ -166,14 +166,17 @@ function refuseFeePayer({ accounts }: WireInstruction): void {
   );
 }
 
-/** Returns the memo `<prefix>:<quote_id>`. It needs no accounts: the payer signs the whole message. */
-export function checkMemo({ data, accounts }: WireInstruction, prefix: string): string {
+/**
+ * Returns the memo `<prefix>:<quote_id>`. It needs no accounts: the payer signs the whole message.
+ * @param prefix undefined: any memo
+ */
+export function checkMemo({ data, accounts }: WireInstruction, prefix: string | undefined): string {
   if (accounts.length > 0) {
     throw relayRefused(RELAY_REFUSALS.INSTRUCTION_ACCOUNTS, "the memo names accounts and must name none");
   }
   // The format is ASCII: invalid UTF-8 and byte order marks decode to characters that it does not allow.
   const text = data.toString("utf8");
-  if (parseMemo(text, prefix)?.form !== "prefix") {
+  if (prefix !== undefined && parseMemo(text, prefix)?.form !== "prefix") {
     throw relayRefused(
       RELAY_REFUSALS.MEMO_TEXT,
       `the memo must be exactly ${prefix}:<quote_id>, with the quote_id of the 402 answer`,

@@ -33,10 +33,18 @@ export interface RelayChain {
   balance(address: string, signal: AbortSignal): Promise<bigint>;
 }
 
+/** What a relayed payment must pay. */
+export interface RelayTerms extends Pick<Quote, "quoteId" | "price" | "expiresAt"> {
+  /** Default: `<prefix>:<quote_id>`. */
+  readonly memo?: string;
+}
+
 export interface RelayRequest {
   readonly transaction: RelayedTransaction;
   /** The opened quote named by the memo. Its account and call are already checked. */
-  readonly quote: Quote;
+  readonly quote: RelayTerms;
+  /** Default: of the treasury. */
+  readonly sponsor?: Sponsor;
   readonly accountId: string;
   readonly keyId: string;
   /** Arrival of the call, ms. A quote that expired before it is refused. */
@@ -69,6 +77,19 @@ export interface Relay {
    * UNAVAILABLE
    */
   build(payment: { quote: Quote; payer: string; signal: AbortSignal }): Promise<UnsignedTransaction>;
+}
+
+/** A relay that also sends payments to other recipients (x402, facilitators). */
+export interface FacilitatingRelay extends Relay {
+  /** The sponsor of payments to a wallet. @throws TypeError when it cannot be paid */
+  sponsorTo(recipient: string): Sponsor;
+  /** {@link Relay.identify} */
+  identify(bytes: Uint8Array, sponsor?: Sponsor): Promise<RelayedTransaction>;
+  /**
+   * Checks a payment as {@link Relay.relay} does and simulates it; stores and sends nothing.
+   * @throws ToolgateError as {@link Relay.relay}, also when it was relayed before
+   */
+  check(order: RelayRequest): Promise<void>;
 }
 
 /** A blockhash on which callers can build a transaction. */
@@ -135,7 +156,9 @@ export interface Sponsor {
    */
   sign(
     transaction: Pick<RelayedTransaction, "bytes">,
-    quote: Quote,
+    quote: RelayTerms,
   ): { signedTransaction: Uint8Array; feeLamports: bigint };
   build(payment: { quote: Quote; payer: string; recent: RecentBlockhash }): UnsignedTransaction;
+  /** The same key for payments to another wallet, with any memo. @throws TypeError when it cannot be paid */
+  to(recipient: string): Sponsor;
 }

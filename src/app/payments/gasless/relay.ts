@@ -1,7 +1,6 @@
 import type { Clock } from "../../../domain/core/clock.ts";
 import { ToolgateError } from "../../../domain/core/errors.ts";
 import type { MicroUsd } from "../../../domain/core/money.ts";
-import type { Quote } from "../../../domain/payments/quote.ts";
 import { RELAY_REFUSALS, relayRefused } from "../../../domain/payments/relay-refusal.ts";
 import type { Log } from "../../../domain/core/log.ts";
 import type { ChainLookupLimit } from "../chain-lookup-limit.ts";
@@ -13,12 +12,14 @@ import {
   paymentPending,
   quoteExpired,
   quoteTooCheap,
+  reasonOf,
 } from "./relay-errors.ts";
 import { TransactionSubmission, type SubmissionState } from "./transaction-submission.ts";
 import type {
+  FacilitatingRelay,
   RelayChain,
-  Relay,
   RelayRequest,
+  RelayTerms,
   RecentBlockhash,
   RelayedTransaction,
   Sponsor,
@@ -58,7 +59,7 @@ export interface RelayDeps {
 }
 
 /** Signs, sends and tracks payments whose network fee the gateway pays. The gasless docs show the states. */
-export class GaslessRelay implements Relay {
+export class GaslessRelay implements FacilitatingRelay {
   readonly feePayer: string;
   readonly #deps: RelayDeps;
   readonly #blockhashes: RecentBlockhashes;
@@ -73,9 +74,13 @@ export class GaslessRelay implements Relay {
     this.#submission = new TransactionSubmission(deps);
   }
 
-  async identify(bytes: Uint8Array): Promise<RelayedTransaction> {
-    await this.#deps.sponsor.prepare(bytes);
-    const decoded = this.#deps.sponsor.decode(bytes);
+  sponsorTo(recipient: string): Sponsor {
+    return this.#deps.sponsor.to(recipient);
+  }
+
+  async identify(bytes: Uint8Array, sponsor = this.#deps.sponsor): Promise<RelayedTransaction> {
+    await sponsor.prepare(bytes);
+    const decoded = sponsor.decode(bytes);
     const txSignature =
       decoded.txSignature ?? (await this.#deps.claims.find(decoded.messageHash))?.txSignature;
     if (txSignature !== undefined) return { ...decoded, txSignature };
@@ -95,6 +100,7 @@ export class GaslessRelay implements Relay {
         () => this.#claim(order),
         () => "something",
       ));
+    requireSameQuote(claim, order);
     // The payment is now in progress whether its caller waits or not.
     const { state, reason } = await this.#waitFor(claim, order.signal);
     if (state === "confirmed") {
@@ -104,11 +110,27 @@ export class GaslessRelay implements Relay {
     throw state === "failed" ? paymentFailed(reason ?? "") : paymentPending();
   }
 
+  async check(order: RelayRequest): Promise<void> {
+    const { lookupLimit, claims, chain } = this.#deps;
+    const known = await claims.find(order.transaction.messageHash);
+    if (known) requireSameQuote(known, order);
+    const failure = await lookupLimit.run(
+      order.accountId,
+      async () => chain.simulate((await this.#sign(order)).signedTransaction, order.signal),
+      () => "something",
+    );
+    if (failure !== undefined) throw paymentFailed(reasonOf("simulation_failed", failure));
+  }
+
   recentBlockhash(): Promise<RecentBlockhash | undefined> {
     return this.#blockhashes.get();
   }
 
-  async build({ quote, payer, signal }: Parameters<Relay["build"]>[0]): Promise<UnsignedTransaction> {
+  async build({
+    quote,
+    payer,
+    signal,
+  }: Parameters<FacilitatingRelay["build"]>[0]): Promise<UnsignedTransaction> {
     this.#requireRelayable(quote, this.#deps.clock.now());
     const recent = await unlessAborted(this.#blockhashes.get(), signal);
     if (recent) return this.#deps.sponsor.build({ quote, payer, recent });
@@ -132,31 +154,12 @@ export class GaslessRelay implements Relay {
     await Promise.allSettled(this.#underway.values());
   }
 
-  async #claim({
-    transaction,
-    quote,
-    accountId,
-    keyId,
-    receivedAt,
-    signal,
-  }: RelayRequest): Promise<RelayClaim> {
-    const { sponsor, claims, limits } = this.#deps;
-    this.#requireRelayable(quote, receivedAt);
-    await sponsor.prepare(transaction.bytes);
-    const { signedTransaction, feeLamports } = sponsor.sign(transaction, quote);
-    const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
+  async #claim(order: RelayRequest): Promise<RelayClaim> {
+    const { claims, limits } = this.#deps;
+    const { accountId, keyId, transaction, quote } = order;
     const { messageHash, txSignature } = transaction;
     const { quoteId } = quote;
-    const claim = {
-      messageHash,
-      quoteId,
-      accountId,
-      keyId,
-      txSignature,
-      signedTransaction,
-      feeLamports,
-      lastValidBlockHeight,
-    };
+    const claim = { messageHash, quoteId, accountId, keyId, txSignature, ...(await this.#sign(order)) };
     const verdict = await claims.claim(claim, limits).catch((error: unknown) => {
       // The claim may be stored nevertheless, and is sent then.
       throw error instanceof ToolgateError && error.code === "UNAVAILABLE" ? paymentPending(error) : error;
@@ -165,7 +168,16 @@ export class GaslessRelay implements Relay {
     throw claimRefused(verdict);
   }
 
-  #requireRelayable(quote: Quote, at: number): void {
+  /** Checks everything that needs no claim. */
+  async #sign({ transaction, quote, receivedAt, signal, sponsor = this.#deps.sponsor }: RelayRequest) {
+    this.#requireRelayable(quote, receivedAt);
+    await sponsor.prepare(transaction.bytes);
+    const signed = sponsor.sign(transaction, quote);
+    const lastValidBlockHeight = await this.#lastValidBlockHeight(transaction.blockhash, signal);
+    return { ...signed, lastValidBlockHeight };
+  }
+
+  #requireRelayable(quote: RelayTerms, at: number): void {
     if (at > quote.expiresAt) throw quoteExpired();
     if (quote.price < this.#deps.minimum) throw quoteTooCheap(quote.price, this.#deps.minimum);
   }
@@ -232,4 +244,10 @@ export class GaslessRelay implements Relay {
     this.#underway.set(name, following);
     return following;
   }
+}
+
+/** A facilitator's payment has its own quote, so that it settles once. */
+function requireSameQuote(claim: RelayClaim, { quote: { quoteId } }: RelayRequest): void {
+  const { txSignature } = claim;
+  if (claim.quoteId !== quoteId) throw claimRefused({ kind: "quote_taken", txSignature });
 }
