@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "../domain/core/json.ts";
 import type { AttachedTexts } from "../domain/tools/chat.ts";
-import { withImageUrls } from "../domain/tools/image-urls.ts";
+import { withImageData } from "../domain/tools/images.ts";
 
 /** Returns a body as JSON in which the images are where they are named, without building their text. */
 export async function withImages(body: JsonObject, attached: AttachedTexts): Promise<Buffer> {
   // Unlike the names, these are in no text of the caller.
   const places = new Map<string, Uint8Array>();
-  const named = withImageUrls(body, (url) => {
-    const bytes = attached.get(url);
-    if (!bytes) return url;
+  const named = withImageData(body, (data) => {
+    const bytes = attached.get(data);
+    if (!bytes) return data;
     const place = randomUUID();
     places.set(place, bytes);
     return place;

@@ -44,6 +44,8 @@ export const BODY: MemberTable = {
 
 const SERVER_RESULT = rule("passed", "left out", "it is a record of another server's tool");
 
+const DOCUMENT = rule("refused", "refused", "has no price; send the document as text");
+
 /** Of `content`, by `type`. */
 export const BLOCKS: MemberTable = {
   text: CONVERTED,
@@ -54,6 +56,9 @@ export const BLOCKS: MemberTable = {
   thinking: CONVERTED,
   redacted_thinking: rule("passed", "left out", "servers of this model cannot read it"),
   document: CONVERTED,
+  "document.base64": DOCUMENT,
+  "document.url": DOCUMENT,
+  "document.file": DOCUMENT,
   tool_reference: rule("passed", "ignored"),
   tool_addition: rule("passed", "left out"),
   tool_removal: rule("passed", "left out"),

@@ -124,7 +124,8 @@ function documentParts(block: JsonObject, path: string, reading: BlockReading): 
   if (type === "text" && typeof data === "string")
     return [{ kind: "part", part: { type: "text", text: [...heads, data].join("\n") } }];
   if (type === "content" && content !== null) return partsOf(content, `${path}.source.content`, reading);
-  throw invalidField(`params.${path}.source`, "has no price; send the document as text");
+  fateOf(BLOCKS, `document.${textOf(type)}`, `${path}.source`, reading);
+  throw invalidField(`params.${path}.source.type`, "must be text or content");
 }
 
 function callOf(block: JsonObject, path: string): JsonObject {

@@ -2,6 +2,7 @@ import { MESSAGES } from "../../dialects/messages/index.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 import { singleHeader } from "../http/request-head.ts";
+import { answerChat, CHAT as TOOL, imageLimit } from "../model-api/chat-body.ts";
 import { readStream, type StreamForm } from "../model-api/event-stream.ts";
 import type { ModelApiRoutes } from "../model-api/model-api-handler.ts";
 import type { ModelCalls } from "../model-api/model-calls.ts";
@@ -12,7 +13,6 @@ const BASE = "/anthropic/v1/";
 const MODELS = `${BASE}models`;
 const SEND = `${BASE}messages`;
 const COUNT = `${SEND}/count_tokens`;
-const TOOL = "inference_chat";
 
 /** Anthropic API, "Streaming messages". */
 const EVENTS: StreamForm = { named: true, keepAlive: 'event: ping\ndata: {"type":"ping"}\n\n', end: "" };
@@ -23,18 +23,20 @@ export const ANTHROPIC_API: ModelApiRoutes = {
   base: BASE,
   toolOf: (path) => (path === SEND ? TOOL : undefined),
   contractPath,
-  bodyLimit: () => undefined,
+  bodyLimit: (path, calls) => (path === SEND || path === COUNT ? imageLimit(calls) : undefined),
   answer: (exchange, operation, bytes, calls) => {
     const { path, request } = exchange;
     const models = () => calls.apisOf(TOOL).flatMap(({ models: all, aliases = [] }) => [...aliases, ...all]);
     if (path === MODELS) return { status: 200, json: modelList(models()) };
     if (path.startsWith(`${MODELS}/`))
       return { status: 200, json: modelById(models(), path.slice(MODELS.length + 1)) };
-    const { stream, ...body } = calls.parsed(bytes, TOOL);
-    const params = withBetas(body, singleHeader(request, "anthropic-beta"));
-    if (path === COUNT) return { status: 200, json: countTokens(params, calls) };
-    const asked = readStream(stream) ? { form: EVENTS, lastEvents: MESSAGES.lastEvents } : undefined;
-    return calls.respond(exchange, operation, { tool: TOOL, form: MESSAGES.api, params }, asked);
+    const form = MESSAGES.api;
+    return answerChat({ exchange, bytes, form }, calls, ({ stream, ...body }, more) => {
+      const params = withBetas(body, singleHeader(request, "anthropic-beta"));
+      if (path === COUNT) return { status: 200, json: countTokens(params, calls) };
+      const asked = readStream(stream) ? { form: EVENTS, lastEvents: MESSAGES.lastEvents } : undefined;
+      return calls.respond(exchange, operation, { tool: TOOL, form, params }, asked, more);
+    });
   },
   errorOf: anthropicError,
   headersOf: anthropicHeaders,

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../../domain/core/json.ts";
 import type { AttachedTexts } from "../../domain/tools/chat.ts";
-import { withImageUrls } from "../../domain/tools/image-urls.ts";
+import { withImageData } from "../../domain/tools/images.ts";
+import type { Form } from "../../domain/tools/tool.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 
 /** Bytes of a text from which it is cut out of a message. */
@@ -17,8 +18,12 @@ const SLICE_BYTES = 1024 * 1024;
 const MAX_BACKSLASHES = 64;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-/** As JSON may write it: some clients escape slashes. */
-const IMAGE = /^data:image\\?\/$/;
+/** As JSON may write them: some clients escape slashes. */
+const DATA_URL = /^data:image\\?\/[^",]*,/;
+const BASE64 = /^[\w+/=\\]*$/;
+/** The name of a member before its value. */
+const DATA = /"data"\s*:\s*"$/;
+const SEEN_BYTES = 128;
 
 export interface CutMessage {
   /** Without the long images. */
@@ -27,20 +32,21 @@ export interface CutMessage {
 }
 
 /**
- * Cuts long images out of JSON without building their values. The text that stands for one has its digest,
- * computed beside this thread, so that the params identify the call as the image would.
+ * Cuts the base64 of long images out of JSON without building its value. The text that stands for it has its
+ * digest, computed beside this thread, so that the params identify the call as the image would.
  * @throws ToolgateError INVALID_REQUEST
  */
-export async function cutImages(bytes: Buffer): Promise<CutMessage> {
+export async function cutImages(bytes: Buffer, form: Form): Promise<CutMessage> {
   const pieces: Uint8Array[] = [];
   const attached = new Map<string, Uint8Array>();
   let kept = 0;
   for (const [start, end] of textsOf(bytes)) {
-    if (end - start < LEAST_BYTES || !isImage(bytes, start)) continue;
-    const image = bytes.subarray(start, end);
-    const name = `data:image/*;sha256,${await digestOf(image)};${attached.size}`;
+    const from = end - start < LEAST_BYTES ? undefined : dataStart(bytes, start, form);
+    if (from === undefined) continue;
+    const image = bytes.subarray(from, end);
+    const name = `sha256:${await digestOf(image)};${attached.size}`;
     attached.set(name, image);
-    pieces.push(bytes.subarray(kept, start), Buffer.from(name));
+    pieces.push(bytes.subarray(kept, from), Buffer.from(name));
     kept = end;
   }
   return { rest: Buffer.concat([...pieces, bytes.subarray(kept)]), attached };
@@ -56,9 +62,15 @@ async function digestOf(image: Buffer): Promise<string> {
   return digests.digest("hex");
 }
 
-function isImage(bytes: Buffer, start: number): boolean {
-  const length = bytes[start + "data:image".length] === BACKSLASH ? 12 : 11;
-  return IMAGE.test(bytes.toString("latin1", start, start + length));
+/** Where the base64 of a text starts; undefined: it looks like no image. */
+function dataStart(bytes: Buffer, start: number, form: Form): number | undefined {
+  const head = bytes.toString("latin1", start, start + SEEN_BYTES);
+  if (form !== "messages") {
+    const [prefix] = DATA_URL.exec(head) ?? [];
+    return prefix === undefined ? undefined : start + prefix.length;
+  }
+  const before = bytes.toString("latin1", Math.max(0, start - SEEN_BYTES), start);
+  return DATA.test(before) && BASE64.test(head) ? start : undefined;
 }
 
 /** The start and the end of each text, keys too. */
@@ -92,13 +104,19 @@ function tooMany(): ToolgateError {
   );
 }
 
-/** @throws ToolgateError PAYLOAD_TOO_LARGE unless each text that was cut out is the URL of one image */
-export function requireImages(body: JsonObject, attached: AttachedTexts): void {
+/** @throws ToolgateError PAYLOAD_TOO_LARGE unless each text that was cut out is the data of one image */
+export function requireImages(body: JsonObject, attached: AttachedTexts, form: Form): void {
+  // Names that a text of the caller has stay text; at other places images would have no price.
+  if ([form, undefined].every((places) => areUsedOnce(body, attached, places))) return;
+  throw new ToolgateError("PAYLOAD_TOO_LARGE", "body: only images may be that long; send less");
+}
+
+function areUsedOnce(body: JsonObject, attached: AttachedTexts, form: Form | undefined): boolean {
   const uses = new Map<string, number>();
-  withImageUrls(body, (url) => {
-    uses.set(url, (uses.get(url) ?? 0) + 1);
-    return url;
-  });
-  if ([...attached.keys()].every((name) => uses.get(name) === 1)) return;
-  throw new ToolgateError("PAYLOAD_TOO_LARGE", "body: only the URLs of images may be that long; send less");
+  const count = (data: string) => {
+    uses.set(data, (uses.get(data) ?? 0) + 1);
+    return data;
+  };
+  withImageData(body, count, form);
+  return [...attached.keys()].every((name) => uses.get(name) === 1);
 }

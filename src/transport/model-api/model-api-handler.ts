@@ -60,10 +60,10 @@ export class ModelApiHandler implements HttpHandler {
     const { routes } = this.#deps;
     const { path, resource } = exchange;
     const tool = this.#api.toolOf(path);
-    if (tool === undefined) return routes.find(exchange, this.#api.contractPath(path));
     // Large bodies are read for accounts only.
-    if (resource !== path) return routes.find(exchange, `${SOLD}/${tool}`);
-    return routes.find(exchange, "/v1/mcp/tools/call", this.#api.bodyLimit(path, this.#calls));
+    if (tool !== undefined && resource !== path) return routes.find(exchange, `${SOLD}/${tool}`);
+    const contractPath = tool === undefined ? this.#api.contractPath(path) : "/v1/mcp/tools/call";
+    return routes.find(exchange, contractPath, this.#api.bodyLimit(path, this.#calls));
   }
 
   async #serve(exchange: HttpExchange): Promise<void> {

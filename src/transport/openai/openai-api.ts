@@ -1,12 +1,11 @@
 import { ToolgateError, invalidField } from "../../domain/core/errors.ts";
-import type { AttachedTexts } from "../../domain/tools/chat.ts";
 import { type JsonObject, isJsonObject, type JsonValue, objectOf } from "../../domain/core/json.ts";
 import { lastChunks } from "../../dialects/chat/last-chunks.ts";
 import { RESPONSES } from "../../dialects/responses/index.ts";
 import type { Form } from "../../domain/tools/tool.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
-import { cutImages, requireImages } from "../model-api/cut-images.ts";
+import { answerChat, CHAT as COMPLETE, imageLimit } from "../model-api/chat-body.ts";
 import { readStream, type StreamForm } from "../model-api/event-stream.ts";
 import type { ModelApiRoutes } from "../model-api/model-api-handler.ts";
 import type { AskedStream, ModelCalls } from "../model-api/model-calls.ts";
@@ -19,9 +18,7 @@ const MODELS = `${BASE}models`;
 const CHAT = `${BASE}chat/completions`;
 const RESPONSES_PATH = `${BASE}responses`;
 const EMBEDDINGS = `${BASE}embeddings`;
-/** Bytes of which another thread computes the digest in a millisecond, at least. */
-const DIGESTED_PER_MS = 400_000;
-const [COMPLETE, EMBED] = ["inference_chat", "inference_embed"];
+const EMBED = "inference_embed";
 
 /** OpenAI API, "Streaming". */
 const CHUNKS: StreamForm = { named: false, keepAlive: ": keep-alive\n\n", end: "data: [DONE]\n\n" };
@@ -38,8 +35,18 @@ export const OPENAI_API: ModelApiRoutes = {
   bodyLimit: (path, calls) => (path in READERS ? imageLimit(calls) : undefined),
   answer: (exchange, operation, body, calls) => {
     const { path } = exchange;
-    const read = READERS[path];
-    if (read) return chat(exchange, operation, body, { calls, read });
+    const reader = READERS[path];
+    if (reader)
+      return answerChat({ exchange, bytes: body, form: reader.form }, calls, (sent, more) => {
+        const { params, stream } = reader.read(sent);
+        return calls.respond(
+          exchange,
+          operation,
+          { tool: COMPLETE, form: reader.form, params },
+          stream,
+          more,
+        );
+      });
     if (path === EMBEDDINGS) return embed(exchange, operation, body, calls);
     const apis = calls.apisOf();
     const listed = {
@@ -53,14 +60,6 @@ export const OPENAI_API: ModelApiRoutes = {
   headersOf: openAiRateHeaders,
 };
 
-/** @returns the largest body of all models that take images */
-function imageLimit(calls: ModelCalls): number | undefined {
-  const limits = calls
-    .apisOf(COMPLETE)
-    .flatMap(({ models }) => models.flatMap(({ maxBodyBytes }) => maxBodyBytes ?? []));
-  return limits.length === 0 ? undefined : Math.max(...limits);
-}
-
 async function embed(
   exchange: HttpExchange,
   operation: Operation,
@@ -70,41 +69,6 @@ async function embed(
   const { params, format } = readEmbeddingsRequest(calls.parsed(bytes, EMBED));
   const answer = await calls.run(exchange, operation, { tool: EMBED, form: "openai", params });
   return { status: 200, json: withEncoding(answer, format) };
-}
-
-async function chat(
-  exchange: HttpExchange,
-  operation: Operation,
-  bytes: Buffer,
-  { calls, read }: { readonly calls: ModelCalls; readonly read: ReadChat },
-): Promise<HttpResponse> {
-  const { sizes, time } = calls.pipeline;
-  const complete = (body: JsonObject, attached?: AttachedTexts) => {
-    const { form, params, stream } = read(body);
-    const call = { tool: COMPLETE, form, params };
-    return calls.respond(exchange, operation, call, stream, attached && { attached });
-  };
-  if (bytes.length <= sizes.limitOf(COMPLETE)) return complete(calls.parsed(bytes, COMPLETE));
-  const { rest, attached } = await cutImages(bytes);
-  time.count(exchange.record, bytes.length / DIGESTED_PER_MS);
-  return time.measure(exchange.record, () => {
-    const body = calls.parsed(rest, COMPLETE);
-    requireSize(bytes, body["model"], calls);
-    requireImages(body, attached);
-    return complete(body, attached);
-  });
-}
-
-/** @param id of a model or an alias, whose models all take it. @throws ToolgateError PAYLOAD_TOO_LARGE */
-function requireSize({ length }: Buffer, id: JsonValue | undefined, calls: ModelCalls): void {
-  const [{ aliases = [], models: all } = { models: [] }] = calls.apisOf(COMPLETE);
-  const named = aliases.find((alias) => alias.id === id)?.models ?? [id];
-  const models = all.filter((model) => named.includes(model.id));
-  const limit = Math.min(...models.map(({ maxBodyBytes = 0 }) => maxBodyBytes));
-  if (models.length > 0 && length <= limit) return;
-  const most = Math.max(models.length > 0 ? limit : 0, calls.pipeline.sizes.limitOf(COMPLETE));
-  const words = `body: is larger than ${most} bytes, the limit of the model; send less`;
-  throw new ToolgateError("PAYLOAD_TOO_LARGE", words);
 }
 
 /** See {@link ModelApiRoutes.contractPath}. @throws ToolgateError NOT_FOUND */
@@ -145,16 +109,21 @@ function withNumbers(item: JsonValue): JsonValue {
 }
 
 interface ChatRequest {
-  readonly form: Form;
   /** The body without what concerns only the form of the answer: a repeat may ask for another. */
   readonly params: JsonObject;
   readonly stream: AskedStream | undefined;
 }
 
-/** @throws ToolgateError INVALID_REQUEST */
-type ReadChat = (body: JsonObject) => ChatRequest;
+interface ChatReader {
+  readonly form: Form;
+  /** @throws ToolgateError INVALID_REQUEST */
+  readonly read: (body: JsonObject) => ChatRequest;
+}
 
-const READERS: Readonly<Record<string, ReadChat>> = { [CHAT]: readChat, [RESPONSES_PATH]: readResponses };
+const READERS: Readonly<Record<string, ChatReader>> = {
+  [CHAT]: { form: "openai", read: readChat },
+  [RESPONSES_PATH]: { form: RESPONSES.api, read: readResponses },
+};
 
 /** OpenAI API, "Create chat completion". */
 function readChat(body: JsonObject): ChatRequest {
@@ -164,17 +133,13 @@ function readChat(body: JsonObject): ChatRequest {
     throw invalidField("stream_options", "is for streams; set stream to true, or leave it out");
   const usageChunk = options !== null && includesUsage(options);
   const lastEvents = (answer: JsonObject, sent: number) => lastChunks(answer, sent > 0, usageChunk);
-  return { form: "openai", params, stream: isStreamed ? { form: CHUNKS, lastEvents } : undefined };
+  return { params, stream: isStreamed ? { form: CHUNKS, lastEvents } : undefined };
 }
 
 /** OpenAI API, "Create a model response". */
 function readResponses({ stream = null, ...params }: JsonObject): ChatRequest {
-  const { api, lastEvents } = RESPONSES;
-  return {
-    form: api,
-    params,
-    stream: readStream(stream) ? { form: EVENTS, lastEvents, errorEvent } : undefined,
-  };
+  const { lastEvents } = RESPONSES;
+  return { params, stream: readStream(stream) ? { form: EVENTS, lastEvents, errorEvent } : undefined };
 }
 
 /** The event `error`, whose members are beside those of our errors. */
