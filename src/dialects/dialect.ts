@@ -26,8 +26,15 @@ export interface CallerRequest {
   readonly chat: JsonObject;
   /** Undefined: the model's servers get {@link chat}. */
   readonly passed: PassedRequest | undefined;
-  /** Returns the answer. @param passed the server's own, where the request was passed */
-  answerOf(completion: JsonObject, passed: JsonObject | undefined): JsonObject;
+  /**
+   * Returns the answer.
+   * @param passed the server's own, where the request was passed @param streamed what a stream had of it
+   */
+  answerOf(
+    completion: JsonObject,
+    passed: JsonObject | undefined,
+    streamed?: EventMaker["output"],
+  ): JsonObject;
   /** Makes the events of a stream. @param promptTokens an estimate */
   events(promptTokens: number): EventMaker;
 }
@@ -38,7 +45,9 @@ export interface EventMaker {
   /** Returns an event of a server of the same API as callers get it. @param head `id` and `model` */
   pass(event: JsonObject, head: JsonObject): readonly JsonObject[];
   /** Returns the events that end what the model said; usage and charge come after them. */
-  end(completion: JsonObject): readonly JsonObject[];
+  end(completion: JsonObject, passed?: JsonObject): readonly JsonObject[];
+  /** Items that were made so far, which the answer of a stream must have likewise. */
+  readonly output?: readonly JsonObject[];
 }
 
 /** How a model server of an API is asked and read. */

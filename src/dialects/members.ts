@@ -1,5 +1,6 @@
 import { invalidField, type Refusal, ToolgateError } from "../domain/core/errors.ts";
 import type { JsonObject, JsonValue } from "../domain/core/json.ts";
+import type { ServerApi } from "../domain/tools/chat.ts";
 
 /** What becomes of a member: `converted` between APIs, `passed` as it came, or without effect. */
 export type Fate = "converted" | "passed" | "ignored" | "left out" | "refused";
@@ -32,6 +33,8 @@ const UNKNOWN = rule("left out", "left out", "the gateway does not know it");
 export interface Reading {
   /** Whether a server of the same API gets it. */
   readonly isSame: boolean;
+  /** That its servers speak. */
+  readonly api?: ServerApi | undefined;
   /** Whether servers get what the gateway does not know. */
   readonly isOpen: boolean;
   /** Words for the caller, for each member that is left out. */

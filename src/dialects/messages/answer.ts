@@ -8,6 +8,7 @@ import {
   isJsonObject,
 } from "../../domain/core/json.ts";
 import { withoutCharge } from "../broken-off.ts";
+import { carry, reasoningItems, wordsOf } from "../carried.ts";
 import { stopOf } from "./stop-reason.ts";
 import { usageFrom, usageOfServer } from "./usage.ts";
 
@@ -46,7 +47,7 @@ export function headOf({ id = "", model = "" }: JsonObject): JsonObject {
 
 function contentFrom(message: JsonObject): JsonObject[] {
   const { content, refusal, reasoning_content: reasoning = message["reasoning"] } = message;
-  const thoughts = objectsOf(message["thinking_blocks"]);
+  const thoughts = [...objectsOf(message["thinking_blocks"]), ...reasoningItems(message).map(carryingBlock)];
   if (thoughts.length === 0 && typeof reasoning === "string") thoughts.push(thinkingBlock(reasoning));
   const text = typeof content === "string" && content !== "" ? content : refusal;
   return [
@@ -59,9 +60,14 @@ function contentFrom(message: JsonObject): JsonObject[] {
   ];
 }
 
-/** A thought that no server signed. */
-export function thinkingBlock(thinking: string): JsonObject {
-  return { type: "thinking", thinking, signature: "" };
+/** A thought; without a signature no server signed it. */
+export function thinkingBlock(thinking: string, signature = ""): JsonObject {
+  return { type: "thinking", thinking, signature };
+}
+
+/** Only its server reads encrypted reasoning: clients send signatures back as they are. */
+function carryingBlock(item: JsonObject): JsonObject {
+  return thinkingBlock(wordsOf(item), carry({ reasoning_items: [item] }));
 }
 
 /** The member `input`, with the text of one that was cut off. */

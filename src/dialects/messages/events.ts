@@ -1,5 +1,6 @@
 import { type JsonObject, objectOf, objectsOf, parsedJson } from "../../domain/core/json.ts";
 import { withoutCharge } from "../broken-off.ts";
+import { carry, reasoningItems } from "../carried.ts";
 import type { EventMaker } from "../dialect.ts";
 import { headOf, thinkingBlock } from "./answer.ts";
 import { usageFrom } from "./usage.ts";
@@ -39,8 +40,12 @@ export class MessageEvents implements EventMaker {
     const thought = reasoning ?? more["reasoning"];
     if (typeof thought === "string" && thought !== "")
       this.#say(events, "thinking", { type: "thinking_delta", thinking: thought });
-    for (const { signature = "" } of objectsOf(more["thinking_blocks"]))
-      if (signature !== "") this.#say(events, "thinking", { type: "signature_delta", signature });
+    const items = reasoningItems(more).map((item) => ({ signature: carry({ reasoning_items: [item] }) }));
+    for (const { signature = "" } of [...objectsOf(more["thinking_blocks"]), ...items]) {
+      if (signature === "") continue;
+      this.#say(events, "thinking", { type: "signature_delta", signature });
+      this.#close(events, ({ of }) => of === "thinking");
+    }
     for (const text of [content, refusal])
       if (typeof text === "string" && text !== "") this.#say(events, "text", { type: "text_delta", text });
     for (const call of objectsOf(more["tool_calls"])) this.#call(events, call);

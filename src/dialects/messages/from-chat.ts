@@ -8,6 +8,7 @@ import {
   parsedJson,
   textOf,
 } from "../../domain/core/json.ts";
+import { thinkingBlocks } from "../carried.ts";
 import { LACKED, type MemberTable, rule } from "../members.ts";
 
 const left = rule("left out", "left out", LACKED);
@@ -84,8 +85,7 @@ function messageOf({ role, content = null, ...more }: JsonObject): JsonObject & 
     const parsed = parsedJson(textOf(input) || "{}");
     return { type: "tool_use", id, name, input: isJsonObject(parsed) ? parsed : { input } };
   });
-  // Only signed thoughts are taken back.
-  return { role, content: [...objectsOf(more["thinking_blocks"]), ...blocksOf(content), ...calls] };
+  return { role, content: [...thinkingBlocks(more), ...blocksOf(content), ...calls] };
 }
 
 /** Messages of one side after each other are one: results of tools must be together. */

@@ -1,5 +1,6 @@
 import { invalidField } from "../../domain/core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from "../../domain/core/json.ts";
+import { addCarried, isCarried } from "../carried.ts";
 import { type Fate, fateOf, type Reading } from "../members.ts";
 import { BLOCKS } from "./members.ts";
 import { toolFate } from "./read-tools.ts";
@@ -24,7 +25,7 @@ function chatMessage(message: JsonValue, path: string, reading: BlockReading): J
   const { role, content = null } = isJsonObject(message) ? message : {};
   const parts = partsOf(content, `${path}.content`, reading);
   if (role === "user") return userMessages(parts);
-  if (role === "assistant") return [assistantMessage(parts)];
+  if (role === "assistant") return [assistantMessage(parts, reading)];
   // Agents add to the system's words in mid-conversation.
   if (role === "system") return systemMessage(parts);
   throw invalidField(`params.${path}.role`, 'must be "user", "assistant" or "system"');
@@ -33,7 +34,7 @@ function chatMessage(message: JsonValue, path: string, reading: BlockReading): J
 /** What a block is in chat completions. */
 type Part =
   | { readonly kind: "part"; readonly part: JsonObject }
-  | { readonly kind: "thought"; readonly text: string }
+  | { readonly kind: "thought"; readonly text: string; readonly signature: JsonValue }
   | { readonly kind: "call"; readonly call: JsonObject }
   | { readonly kind: "result"; readonly id: string; readonly parts: readonly JsonObject[] };
 
@@ -69,7 +70,9 @@ function partOf(block: JsonValue, path: string, reading: BlockReading): Part[] {
     case "tool_result":
       return [resultOf(block, path, reading)];
     case "thinking":
-      return [{ kind: "thought", text: textAt(block, "thinking", path) }];
+      return [
+        { kind: "thought", text: textAt(block, "thinking", path), signature: block["signature"] ?? null },
+      ];
     default:
       // The price covers its bytes; only servers of the same API get it as it came.
       return [{ kind: "part", part: { type: "text", text: JSON.stringify(block) } }];
@@ -77,7 +80,9 @@ function partOf(block: JsonValue, path: string, reading: BlockReading): Part[] {
 }
 
 /** A tool that is added in mid-conversation is one of the request. */
-function blockFate({ tool = null }: JsonObject, type: string, reading: Reading): Fate {
+function blockFate({ tool = null, signature = null }: JsonObject, type: string, reading: Reading): Fate {
+  if (reading.isSame && isCarried(signature))
+    return fateOf(BLOCKS, "redacted_thinking", `content.${type}`, { ...reading, isSame: false });
   const fate = fateOf(BLOCKS, type, `content.${type}`, reading);
   return type === "tool_addition" && fate === "passed" && isJsonObject(tool) ? toolFate(tool, reading) : fate;
 }
@@ -176,14 +181,19 @@ function userMessages(parts: readonly Part[]): JsonObject[] {
   ];
 }
 
-function assistantMessage(parts: readonly Part[]): JsonObject {
+function assistantMessage(parts: readonly Part[], { api }: Reading): JsonObject {
   const own = parts.flatMap((part) => (part.kind === "part" ? [part.part] : []));
   const calls = parts.flatMap((part) => (part.kind === "call" ? [part.call] : []));
-  const thoughts = parts.flatMap((part) => (part.kind === "thought" && part.text !== "" ? [part.text] : []));
+  const records: JsonObject = {};
+  const thoughts = parts.flatMap((part) => {
+    if (part.kind !== "thought" || addCarried(records, part.signature, api) || part.text === "") return [];
+    return [part.text];
+  });
   return {
     role: "assistant",
     content: own.length === 0 && calls.length > 0 ? null : contentOf(own),
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join("\n") }),
+    ...records,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }

@@ -12,7 +12,8 @@ import { chatChoice, readTools } from "./read-tools.ts";
 export function readRequest(sent: JsonObject, target: Target): CallerRequest {
   const notes = new Set<string>();
   const isSame = target.api === "messages";
-  const reading = { isSame, isOpen: target.passesUnknown === true, notes, gone: new Set<JsonValue>() };
+  const isOpen = target.passesUnknown === true;
+  const reading = { isSame, api: target.api, isOpen, notes, gone: new Set<JsonValue>() };
   const body = keptMembers(sent, BODY, reading);
   const limit = limitOf(body, target.maxOutputTokens, notes);
   const tools = readTools(body["tools"], reading);

@@ -5,15 +5,24 @@ import { type Asked, reasonOfCut, startedResponse } from "./response.ts";
 
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "incomplete"]);
 
-/** Returns an answer (OpenAI API, "The response object"). @param passed a server's own */
-export function answerFrom(completion: JsonObject, passed: JsonObject | undefined, asked: Asked): JsonObject {
+/** Returns an answer (OpenAI API, "The response object"). See `answerOf` of dialect.ts. */
+export function answerFrom(
+  completion: JsonObject,
+  passed: JsonObject | undefined,
+  asked: Asked,
+  streamed: readonly JsonObject[] = [],
+): JsonObject {
   const [choice = {}] = objectsOf(completion["choices"]);
   const { status = null, incomplete_details = null, output, ...own } = withoutCharge(passed);
   const { original_finish_reason: original } = choice;
   return {
     ...startedResponse(asked, completion, own),
     ...(ENDED.has(status) ? { status, incomplete_details } : endOf(choice)),
-    output: passed ? objectsOf(output) : outputFrom(completion, choice, asked),
+    output: passed
+      ? objectsOf(output)
+      : streamed.length > 0
+        ? [...streamed]
+        : outputFrom(completion, choice, asked),
     usage: usageFrom(objectOf(completion["usage"])),
     ...(original !== undefined && { original_finish_reason: original }),
     ...(asked.notes.size > 0 && { notes: [...asked.notes] }),

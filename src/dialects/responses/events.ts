@@ -7,9 +7,11 @@ import {
   parsedJson,
   textOf,
 } from "../../domain/core/json.ts";
+import { carry, thinkingBlocks } from "../carried.ts";
 import type { EventMaker } from "../dialect.ts";
 import { withoutCharge } from "../broken-off.ts";
 import { type Asked, digitsOf, reasonOfCut, startedResponse } from "./response.ts";
+import { OpenEvents } from "./open-events.ts";
 import { ARGUMENTS, GrowingItem, INPUT, type Kind, REFUSAL, SUMMARY, TEXT } from "./growing-item.ts";
 
 /** Events that come after what the model said, with usage and charge. */
@@ -41,6 +43,7 @@ export class ResponseEvents implements EventMaker {
   #events: JsonObject[] = [];
   /** Of a server's own first event. */
   #own: JsonObject = {};
+  readonly #passed = new OpenEvents();
   #held: { readonly type: string; readonly members: JsonObject }[] = [];
   #count = 0;
   #digits: string | undefined;
@@ -57,7 +60,6 @@ export class ResponseEvents implements EventMaker {
     return this.#taken();
   }
 
-  /** Items so far. */
   get output(): JsonObject[] {
     return this.#output;
   }
@@ -74,16 +76,20 @@ export class ResponseEvents implements EventMaker {
     // Waits for something to deliver: until then another server may be asked.
     if (type.endsWith(".added") && !isCall(objectOf(members["item"]))) return [];
     this.#start(head);
-    for (const held of this.#held) this.#send(held.type, held.members);
+    for (const held of this.#held) {
+      this.#passed.note(held.type, held.members);
+      this.#send(held.type, held.members);
+    }
     this.#held = [];
     return this.#taken();
   }
 
-  end(completion: JsonObject): readonly JsonObject[] {
+  end(completion: JsonObject, passed?: JsonObject): readonly JsonObject[] {
     const status = reasonOfCut(choiceOf(completion)) ? "incomplete" : "completed";
     for (const call of this.#calls.values()) call.item ??= this.#startCall(call);
     for (const item of this.#open) this.#end(item, status);
     this.#spoken = undefined;
+    this.#passed.end(objectsOf(passed?.["output"]), (type, members) => this.#send(type, members));
     return this.#taken();
   }
 
@@ -105,11 +111,19 @@ export class ResponseEvents implements EventMaker {
       tool_calls: calls,
     } = delta;
     this.#say("reasoning", SUMMARY, thoughts ?? reasoning);
+    this.#sign(thinkingBlocks(delta));
     this.#say("message", TEXT, content, objectsOf(logprobs["content"]));
     for (const annotation of objectsOf(annotations))
       this.#speaker("message").annotate(annotationOf(annotation));
     this.#say("message", REFUSAL, refusal);
     for (const call of objectsOf(calls)) this.#addCall(call);
+  }
+
+  /** Only their server reads signed thoughts: clients send encrypted content back as it is. */
+  #sign(thinking_blocks: JsonObject[]): void {
+    if (thinking_blocks.length === 0) return;
+    this.#speaker("reasoning").set("encrypted_content", carry({ thinking_blocks }));
+    this.#endSpoken();
   }
 
   #say(type: Spoken, kind: Kind, piece: JsonValue | undefined, logprobs: readonly JsonObject[] = []): void {

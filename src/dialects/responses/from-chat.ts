@@ -6,6 +6,7 @@ import {
   objectsOf,
   textOf,
 } from "../../domain/core/json.ts";
+import { reasoningItems } from "../carried.ts";
 import { LACKED, type MemberTable, rule } from "../members.ts";
 import { defined } from "./fields.ts";
 
@@ -75,7 +76,7 @@ function itemsFrom(messages: readonly JsonObject[]): JsonObject[] {
     if (role !== "assistant") return [{ role, content: contentFrom(content, "input_text") }];
     const said = content === null || content === "" ? (message["refusal"] ?? "") : content;
     return [
-      ...objectsOf(message["reasoning_items"]),
+      ...reasoningItems(message),
       ...(said === "" ? [] : [{ role, content: contentFrom(said, "output_text") }]),
       ...objectsOf(message["tool_calls"]).map(callFrom),
     ];

@@ -79,6 +79,10 @@ export class GrowingItem {
     this.#send(`${kind.events}.delta`, { ...this.#place, delta: piece, ...more });
   }
 
+  set(member: string, value: string): void {
+    this.#item[member] = value;
+  }
+
   annotate(annotation: JsonObject): void {
     this.add(TEXT, "");
     const all = listOf(this.#part, "annotations");

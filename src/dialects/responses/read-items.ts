@@ -1,9 +1,12 @@
 import { invalidField } from "../../domain/core/errors.ts";
-import { type JsonObject, type JsonValue, objectsOf, textOf } from "../../domain/core/json.ts";
+import { type JsonObject, type JsonValue, textOf } from "../../domain/core/json.ts";
+import { addCarried, isCarried, wordsOf } from "../carried.ts";
 import { fateOf, type Reading } from "../members.ts";
 import { objectsAt, textAt } from "./fields.ts";
 import { ITEMS, PARTS } from "./members.ts";
 import { keepsTools, nameOf } from "./read-tools.ts";
+
+const ENCRYPTED = "reasoning.encrypted_content";
 
 interface Input {
   /** As messages of chat completions. */
@@ -29,6 +32,10 @@ function addItem(messages: Messages, item: JsonObject, path: string, reading: Re
   const type = textAt({ type: given }, "type", path);
   if (fateOf(ITEMS, type, `input.${type}`, reading) === "left out" || !keepsTools(item, path, reading))
     return false;
+  if (reading.isSame && isCarried(item["encrypted_content"])) {
+    fateOf(ITEMS, ENCRYPTED, `input.${ENCRYPTED}`, { ...reading, isSame: false });
+    return false;
+  }
   addKept(messages, item, { type, path }, reading);
   return true;
 }
@@ -54,9 +61,7 @@ function addKept(
       );
     case "reasoning":
       if (reading.isSame) break;
-      if (typeof item["encrypted_content"] === "string")
-        fateOf(ITEMS, "reasoning.encrypted_content", "input.reasoning.encrypted_content", reading);
-      return messages.think(thoughtsOf(item));
+      return messages.think(item, reading);
   }
   // The price covers its bytes; only servers of the same API get it, as it came.
   messages.add("user", JSON.stringify(item));
@@ -72,6 +77,8 @@ class Messages {
   readonly #all: JsonObject[] = [];
   #assistant: JsonObject | undefined;
   #thoughts = "";
+  /** What its server takes back of them. */
+  #records: JsonObject = {};
   /** Of results: messages of tools have text only. */
   #images: JsonObject[] = [];
 
@@ -91,8 +98,11 @@ class Messages {
     else this.#all.push({ role: known, content });
   }
 
-  think(text: string): void {
-    this.#thoughts += text;
+  think(item: JsonObject, reading: Reading): void {
+    const { encrypted_content: encrypted } = item;
+    if (addCarried(this.#records, encrypted, reading.api)) return;
+    if (typeof encrypted === "string") fateOf(ITEMS, ENCRYPTED, `input.${ENCRYPTED}`, reading);
+    this.#thoughts += wordsOf(item);
   }
 
   call(call: JsonObject): void {
@@ -114,12 +124,13 @@ class Messages {
   }
 
   #current(): JsonObject {
-    return this.#thoughts === "" && this.#assistant ? this.#assistant : this.#start();
+    const hasThought = this.#thoughts !== "" || Object.keys(this.#records).length > 0;
+    return !hasThought && this.#assistant ? this.#assistant : this.#start();
   }
 
   #start(): JsonObject {
     const thoughts = this.#thoughts === "" ? {} : { reasoning_content: this.#thoughts };
-    const message: JsonObject = { role: "assistant", content: null, ...thoughts };
+    const message: JsonObject = { role: "assistant", content: null, ...thoughts, ...this.#records };
     this.#end();
     this.#assistant = message;
     this.#all.push(message);
@@ -131,6 +142,7 @@ class Messages {
     this.#images = [];
     this.#assistant = undefined;
     this.#thoughts = "";
+    this.#records = {};
   }
 }
 
@@ -168,10 +180,4 @@ function isImage({ type }: JsonObject): boolean {
 
 function isText(content: JsonValue | undefined): content is string {
   return typeof content === "string";
-}
-
-/** A server's words for its reasoning, whole or in short. */
-function thoughtsOf({ content, summary }: JsonObject): string {
-  const whole = objectsOf(content);
-  return (whole.length > 0 ? whole : objectsOf(summary)).map(({ text }) => textOf(text)).join("\n\n");
 }

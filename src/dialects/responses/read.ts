@@ -19,7 +19,7 @@ const LOGPROBS = "message.output_text.logprobs";
 export function readRequest(given: JsonObject, target: Target): CallerRequest {
   const notes = new Set<string>();
   const isSame = target.api === "responses";
-  const reading: Reading = { isSame, isOpen: target.passesUnknown === true, notes };
+  const reading: Reading = { isSame, api: target.api, isOpen: target.passesUnknown === true, notes };
   const sent = Object.entries(given).filter(([name, value]) => value !== DEFAULTS[name]);
   const body = keptMembers(Object.fromEntries(sent), BODY, reading);
   if (body["input"] === undefined)
@@ -46,7 +46,7 @@ export function readRequest(given: JsonObject, target: Target): CallerRequest {
           body: passedBody({ ...body, input: input.sent }, tools.sent, limit ?? target.maxOutputTokens),
         }
       : undefined,
-    answerOf: (completion, answer) => answerFrom(completion, answer, asked),
+    answerOf: (completion, answer, streamed) => answerFrom(completion, answer, asked, streamed),
     events: () => new ResponseEvents(asked),
   };
 }

@@ -85,7 +85,9 @@ export class ResponsesReader implements ServerReader {
   }
 
   answer(): JsonObject {
-    const items = [...this.#items].toSorted(([one], [other]) => one - other).map(([, { item }]) => item);
+    const items = [...this.#items]
+      .toSorted(([one], [other]) => one - other)
+      .map(([, { item }]) => (item["status"] === "in_progress" ? { ...item, status: "incomplete" } : item));
     return { ...this.#response, output: items.length > 0 ? items : objectsOf(this.#response["output"]) };
   }
 

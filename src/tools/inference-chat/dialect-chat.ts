@@ -32,8 +32,9 @@ export function dialectChat(
         const { output } = context;
         const { completion, used } = await run(context, output && listenerOf(head, events, output));
         const answer = answerOf(head, completion, used);
-        if (output) void writeAll(output, events.end(answer));
-        return request.answerOf(answer, completion.passed);
+        const { passed } = completion;
+        if (output) void writeAll(output, events.end(answer, passed));
+        return request.answerOf(answer, passed, output && events.output);
       },
     };
   };

@@ -121,6 +121,10 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     end("end_turn", { output_tokens: 9 }, { context_management: { applied_edits: [] } }),
   ),
   "claude-tools": usesTools,
+  "claude-thinks-tools": (response, asked) =>
+    JSON.stringify(asked.messages).includes("tool_result")
+      ? usesTools(response, asked)
+      : streams(start(), THOUGHTS, call(2, "toolu_1", '{"a":2,"b":2}'), end("tool_use"))(response, asked),
   "claude-runs-on": runsOn,
   "claude-agent": worksAsAgent,
   "claude-agent-endless": worksAsAgent,
@@ -165,7 +169,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     }),
 };
 
-export const MESSAGES_MODELS = Object.keys(BEHAVIOURS);
+const ALL = Object.keys(BEHAVIOURS);
+const FAILING = ALL.filter((model) => /dies|overloaded|fails/.test(model));
+
+/** The models of each upstream: one that fails has its own, as it is closed for a while. */
+export const MESSAGES_MODELS = [...FAILING.map((id) => [id]), ALL.filter((id) => !FAILING.includes(id))];
 
 export function answerMessages(response: ServerResponse, { body }: Received): void {
   const asked: Asked = JSON.parse(body);

@@ -71,11 +71,11 @@ export function useChatWorld() {
       models: [{ id: `chat-${id}`, ...TERMS }],
       embedding_models: [{ id, input_usd_per_million: 2, context_length: 100, dimensions: 3 }],
     }));
-    const messages = MESSAGES_MODELS.map((id) => ({
-      name: id,
+    const messages = MESSAGES_MODELS.map((models, at) => ({
+      name: `messages-${at}`,
       api: "messages",
       api_key_env: "TOOL_FIRST_KEY",
-      models: [{ id, ...TERMS, ...MESSAGES_TERMS }],
+      models: models.map((id) => ({ id, ...TERMS, ...MESSAGES_TERMS })),
     }));
     const responders = RESPONSES_MODELS.map((models, at) => ({
       name: `responses-${at}`,

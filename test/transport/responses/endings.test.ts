@@ -18,7 +18,7 @@ async function streamed(model: string, headers: Record<string, string> = {}, mor
   const text = events
     .map((event) => (event.type === "response.output_text.delta" ? event.delta : ""))
     .join("");
-  return { text, last: events.at(-1) };
+  return { text, last: events.at(-1), types: events.map(({ type }) => type), events };
 }
 
 /** Model, text, last event, charge. */
@@ -64,20 +64,27 @@ describe("endings of the Responses API's streams", () => {
     },
   );
 
-  it.each(["floods", "r-floods"])(
-    "%s: is stopped at the price that was held, as incomplete",
-    async (model) => {
-      const { last } = await streamed(model, {}, { max_output_tokens: 50 });
-      expect(last).toMatchObject({
-        type: "response.incomplete",
-        response: { incomplete_details: { reason: "max_output_tokens" } },
-      });
-      const [receipt] = await receipts();
-      expect(Number(receipt?.["debited_usdc_microusd"])).toBeLessThanOrEqual(
-        Number(receipt?.["quoted_usdc_microusd"]),
-      );
-    },
-  );
+  const TEXT_ENDS = ["response.output_text.done", "response.content_part.done", "response.output_item.done"];
+  const CALL_ENDS = ["response.function_call_arguments.done", "response.output_item.done"];
+  it.each([
+    ["floods", TEXT_ENDS],
+    ["r-floods", TEXT_ENDS],
+    ["r-calls-on", CALL_ENDS],
+  ])("%s: is stopped at the price that was held, with what is open incomplete", async (model, ends) => {
+    const { last, types, events } = await streamed(model, {}, { max_output_tokens: 50 });
+    expect(types.slice(-1 - ends.length)).toEqual([...ends, "response.incomplete"]);
+    const done = events.find(({ type }) => type === "response.output_item.done");
+    const item = done?.type === "response.output_item.done" ? done.item : undefined;
+    expect(item).toMatchObject({ status: "incomplete" });
+    expect(last).toMatchObject({
+      type: "response.incomplete",
+      response: { incomplete_details: { reason: "max_output_tokens" }, output: [item] },
+    });
+    const [receipt] = await receipts();
+    expect(Number(receipt?.["debited_usdc_microusd"])).toBeLessThanOrEqual(
+      Number(receipt?.["quoted_usdc_microusd"]),
+    );
+  });
 
   it.each(["floods", "r-floods"])("%s: ends when its caller leaves, and is charged once", async (model) => {
     const stream = await chat.client.responses.create({ model, input, stream: true });

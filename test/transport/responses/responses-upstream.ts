@@ -82,6 +82,22 @@ class Events {
     });
   }
 
+  /** A call that goes on. */
+  startsCall(): (delta: string) => void {
+    const [output_index, id] = [this.#output.length, "fc_up"];
+    const item = {
+      id,
+      type: "function_call",
+      status: "in_progress",
+      call_id: "c1",
+      name: "add",
+      arguments: "",
+    };
+    this.send("response.output_item.added", { output_index, item });
+    return (delta) =>
+      this.send("response.function_call_arguments.delta", { item_id: id, output_index, delta });
+  }
+
   calls(call_id: string, name: string, ...pieces: readonly string[]): this {
     const [output_index, id] = [this.#output.length, `fc_${call_id}`];
     const item = { id, type: "function_call", call_id, name };
@@ -110,8 +126,7 @@ class Events {
 }
 
 /** Words without end, as fast as they are read. */
-const floods: Behaviour = (response) => {
-  const say = new Events(response).starts();
+function writeOn(response: ServerResponse, say: (word: string) => void): void {
   const write = (): void => {
     if (response.destroyed) return;
     say("word ");
@@ -119,7 +134,7 @@ const floods: Behaviour = (response) => {
     else setImmediate(write);
   };
   write();
-};
+}
 
 let goOn = (): void => {};
 
@@ -142,6 +157,10 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
           .calls("c1", "add", '{"a":2,', '"b":2}')
           .calls("c2", "add", '{"a":1,"b":1}')
           .ends(),
+  "r-thinks-tools": (response, asked) =>
+    hasResult(asked)
+      ? new Events(response).says("It is ", "4.").ends()
+      : new Events(response).thinks("Hm.", "gAAA").thinks("", "gBBB").calls("c1", "add", '{"a":2}').ends(),
   "r-dies": (response) => new Events(response).starts()("Fo", () => response.destroy()),
   "r-counts-nothing": (response) => new Events(response).says("Fo").ends({ usage: null }),
   "r-huge": (response) =>
@@ -179,7 +198,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     response.write(": no text\n\n", () => response.destroy());
   },
   "r-shared": (response) => json(response, 503, {}, { "Retry-After": "1" }),
-  "r-floods": floods,
+  "r-floods": (response) => writeOn(response, new Events(response).starts()),
+  "r-calls-on": (response) => writeOn(response, new Events(response).startsCall()),
 };
 
 const FAILING = ["r-dies", "r-fails", "r-leaks", "r-starts-and-dies", "r-shared"];
