@@ -46,6 +46,10 @@ const offer = {
   output_usd_per_million: usdPerMillion,
   /** Of prompt tokens in the server's cache. Default: as all of the prompt. */
   cached_input_usd_per_million: usdPerMillion.optional(),
+  /** Of prompt tokens that the server writes to its cache. Default: as all of the prompt. */
+  cache_write_usd_per_million: usdPerMillion.optional(),
+  /** Of those that it keeps for an hour. Default: as the others. */
+  cache_write_1h_usd_per_million: usdPerMillion.optional(),
   /** Of reasoning tokens. Default: as all of the answer. */
   reasoning_usd_per_million: usdPerMillion.optional(),
   context_length: z.int().min(1).max(100_000_000),
@@ -64,6 +68,8 @@ const cost = z
     output_usd_per_million: usdPerMillion.prefault("0"),
     /** Default: as all of the prompt. */
     cached_input_usd_per_million: usdPerMillion.optional(),
+    cache_write_usd_per_million: usdPerMillion.optional(),
+    cache_write_1h_usd_per_million: usdPerMillion.optional(),
     /** Default: as all of the answer. */
     reasoning_usd_per_million: usdPerMillion.optional(),
   })

@@ -1,14 +1,14 @@
 import {
   countedTokens,
   type ChatCompletion,
-  type ChatModel,
   type Embeddings,
   priceOfTokens,
+  type TokenRates,
 } from "../domain/tools/chat.ts";
 import type { MicroUsd } from "../domain/core/money.ts";
 
 /** Prices of a server. */
-export type ModelCost = Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">;
+export type ModelCost = TokenRates;
 
 /** Returns what a server charges for an answer; undefined where prices or the count are unknown. */
 export function costOfAnswer(

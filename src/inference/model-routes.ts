@@ -1,4 +1,4 @@
-import { type ChatModel, parseTokenRate, type TokenRate } from "../domain/tools/chat.ts";
+import { type ChatModel, parseTokenRate, type TokenRate, type TokenRates } from "../domain/tools/chat.ts";
 import type { ListedCost, ListedModel } from "./listed-models.ts";
 import type { TableModel, UpstreamSettings } from "./upstream-settings.ts";
 
@@ -32,6 +32,8 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
     inputRate: rates.inputRate,
     outputRate: rates.outputRate,
     cachedInputRate: rates.cachedInputRate,
+    cacheWriteRate: rates.cacheWriteRate,
+    cacheWriteHourRate: rates.cacheWriteHourRate,
     reasoningRate: rates.reasoningRate,
     id,
     upstreamModel: id,
@@ -45,9 +47,7 @@ function termsOf(listed: ListedModel, { defaults, markupPercent }: UpstreamSetti
   };
 }
 
-type Rates = Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">;
-
-function markedUp({ inputRate, outputRate, cachedInputRate }: ListedCost, percent: bigint): Rates {
+function markedUp({ inputRate, outputRate, cachedInputRate }: ListedCost, percent: bigint): TokenRates {
   const up = (rate: TokenRate) => (rate * (100n + percent) + 99n) / 100n;
   return {
     inputRate: up(inputRate),
@@ -58,7 +58,7 @@ function markedUp({ inputRate, outputRate, cachedInputRate }: ListedCost, percen
 
 /** Whether tokens of any kind would sell below what they cost. */
 function isBelow(
-  { inputRate, outputRate, cachedInputRate, reasoningRate }: Rates,
+  { inputRate, outputRate, cachedInputRate, reasoningRate }: TokenRates,
   cost: ListedCost,
 ): boolean {
   return (
@@ -115,6 +115,8 @@ function sameRates(one: ChatModel, other: ChatModel): boolean {
     one.inputRate === other.inputRate &&
     one.outputRate === other.outputRate &&
     one.cachedInputRate === other.cachedInputRate &&
+    one.cacheWriteRate === other.cacheWriteRate &&
+    one.cacheWriteHourRate === other.cacheWriteHourRate &&
     one.reasoningRate === other.reasoningRate
   );
 }

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { ChatModel } from "../domain/tools/chat.ts";
+import type { ChatModel, TokenRates } from "../domain/tools/chat.ts";
 import type { ModelCost } from "./model-cost.ts";
 import { mayConnect, type Network } from "../outbound/address-guard.ts";
 import {
@@ -102,7 +102,7 @@ export function resolveUpstreams(
         upstreamModel: model.upstream_model ?? model.id,
         ...termsOf(model, entry),
         ...limitsOf(model),
-        cost: costOf(model.cost),
+        cost: model.cost && ratesOf(model.cost),
       })),
       embeddingModels: (entry.embedding_models ?? []).map(embeddingModelOf),
       defaults: termsOf(section.default_model, entry),
@@ -144,10 +144,7 @@ function termsOf(
   { api, unknown_members, image_urls }: Pick<UpstreamSection, "api" | "unknown_members" | "image_urls">,
 ): Omit<ChatModel, "id"> {
   return {
-    inputRate: offer.input_usd_per_million,
-    outputRate: offer.output_usd_per_million,
-    cachedInputRate: offer.cached_input_usd_per_million,
-    reasoningRate: offer.reasoning_usd_per_million,
+    ...ratesOf(offer),
     contextLength: offer.context_length,
     maxOutputTokens: offer.max_output_tokens,
     bytesPerToken: offer.bytes_per_token,
@@ -172,19 +169,19 @@ function embeddingModelOf(model: EmbeddingModelSection): TableModel {
     bytesPerToken: model.bytes_per_token,
     dimensions: model.dimensions,
     ...limitsOf(model),
-    cost: costOf(model.cost),
+    cost: model.cost && ratesOf(model.cost),
   };
 }
 
-function costOf(cost: CostSection): ModelCost | undefined {
-  return (
-    cost && {
-      inputRate: cost.input_usd_per_million,
-      outputRate: cost.output_usd_per_million,
-      cachedInputRate: cost.cached_input_usd_per_million,
-      reasoningRate: cost.reasoning_usd_per_million,
-    }
-  );
+function ratesOf(prices: Offer | NonNullable<CostSection>): TokenRates {
+  return {
+    inputRate: prices.input_usd_per_million,
+    outputRate: prices.output_usd_per_million,
+    cachedInputRate: prices.cached_input_usd_per_million,
+    cacheWriteRate: prices.cache_write_usd_per_million,
+    cacheWriteHourRate: prices.cache_write_1h_usd_per_million,
+    reasoningRate: prices.reasoning_usd_per_million,
+  };
 }
 
 function limitsOf(model: {
@@ -201,6 +198,11 @@ function offerProblems(path: string, offer: Offer): string[] {
   // The quote is the ceiling, and no quote can know what the server has in its cache.
   if ((offer.cached_input_usd_per_million ?? 0n) > offer.input_usd_per_million)
     problems.push(`${path}.cached_input_usd_per_million: must be at most input_usd_per_million`);
+  const { input_usd_per_million: input, cache_write_usd_per_million: write = input } = offer;
+  if (write < input)
+    problems.push(`${path}.cache_write_usd_per_million: must be at least input_usd_per_million`);
+  if ((offer.cache_write_1h_usd_per_million ?? write) < write)
+    problems.push(`${path}.cache_write_1h_usd_per_million: must be at least cache_write_usd_per_million`);
   return problems;
 }
 
@@ -274,6 +276,8 @@ const TERMS = [
   "input_usd_per_million",
   "output_usd_per_million",
   "cached_input_usd_per_million",
+  "cache_write_usd_per_million",
+  "cache_write_1h_usd_per_million",
   "reasoning_usd_per_million",
   "bytes_per_token",
   "dimensions",

@@ -9,6 +9,8 @@ const MAX_TOKENS = 1_000_000_000;
 const PROMPT = ["prompt_tokens", "input_tokens"];
 const COMPLETION = ["completion_tokens", "output_tokens"];
 const CACHED = ["cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens"];
+const WRITTEN = ["cache_creation_input_tokens", "cache_write_tokens"];
+const PROMPT_DETAILS = ["prompt_tokens_details", "input_tokens_details"];
 
 /**
  * Reads a `usage` object. A member that is no count is as if it were missing; what the total has beyond the
@@ -31,7 +33,9 @@ export function readUsage(value: unknown, before: ReportedUsage = {}): ReportedU
   if (prompt === undefined || completion === undefined) return { ...defined(known), more };
   const beyond = Math.max(0, (total ?? 0) - prompt - completion);
   const output = completion + beyond;
-  const cached = detailIn(value, ["prompt_tokens_details", "input_tokens_details"], CACHED);
+  const cached = detailIn(value, PROMPT_DETAILS, CACHED);
+  const written = detailIn(value, PROMPT_DETAILS, WRITTEN);
+  const hour = detailIn(value, ["cache_creation"], ["ephemeral_1h_input_tokens"]);
   const outputDetails = ["completion_tokens_details", "output_tokens_details"];
   const reasoning = detailIn(value, outputDetails, ["reasoning_tokens"]);
   const thought = beyond > 0 ? Math.max(beyond, reasoning ?? 0) : reasoning;
@@ -39,10 +43,21 @@ export function readUsage(value: unknown, before: ReportedUsage = {}): ReportedU
     promptTokens: prompt,
     completionTokens: output,
     totalTokens: prompt + output,
-    ...(cached !== undefined && { cachedTokens: Math.min(cached, prompt) }),
+    ...promptDetails(prompt, cached, written, hour),
     ...(thought !== undefined && { reasoningTokens: Math.min(thought, output) }),
     more,
   };
+}
+
+/** The parts of a prompt, together at most all of it. */
+function promptDetails(prompt: number, cached?: number, written?: number, hour?: number): ReportedUsage {
+  const cachedTokens = cached === undefined ? undefined : Math.min(cached, prompt);
+  const cacheWriteTokens = written && Math.min(written, prompt - (cachedTokens ?? 0));
+  return defined({
+    cachedTokens,
+    cacheWriteTokens,
+    cacheWriteHourTokens: hour && Math.min(hour, cacheWriteTokens ?? 0),
+  });
 }
 
 /** Anthropic counts what its cache read and wrote beside `input_tokens`. */

@@ -207,6 +207,20 @@ describe("inference section of the configuration", () => {
   });
 
   it.each([
+    ["cached_input", { cached_input_usd_per_million: 0.3 }, "at most input"],
+    ["cache_write", { cache_write_usd_per_million: 0.1 }, "at least input"],
+    [
+      "cache_write_1h",
+      { cache_write_usd_per_million: 0.5, cache_write_1h_usd_per_million: 0.4 },
+      "at least cache_write",
+    ],
+  ])("rejects a price of %s that no quote covers: %j", (name, rates, words) => {
+    const section = inferenceSchema.parse({ upstreams: [{ name: "a", models: [{ ...model, ...rates }] }] });
+    const path = `inference.upstreams[0].models[0].${name}_usd_per_million`;
+    expect(resolveUpstreams(section, env).problems).toEqual([`${path}: must be ${words}_usd_per_million`]);
+  });
+
+  it.each([
     [{ ...model, input_usd_per_million: "1e-3" }, "input_usd_per_million"],
     [{ ...model, input_usd_per_million: 1e-7 }, "input_usd_per_million"],
     [{ ...model, input_usd_per_million: -1 }, "input_usd_per_million"],

@@ -19,6 +19,10 @@ export interface ChatModel {
   readonly outputRate: TokenRate;
   /** Of prompt tokens that the server had in its cache, at most {@link inputRate}, the default. */
   readonly cachedInputRate?: TokenRate | undefined;
+  /** Of prompt tokens that the server wrote to its cache, at least {@link inputRate}, the default. */
+  readonly cacheWriteRate?: TokenRate | undefined;
+  /** Of those of them that it keeps for an hour, at least {@link cacheWriteRate}, the default. */
+  readonly cacheWriteHourRate?: TokenRate | undefined;
   /** Of tokens of a completion that are reasoning. Default: {@link outputRate}. */
   readonly reasoningRate?: TokenRate | undefined;
   /** Maximum tokens of prompt and completion together. */
@@ -43,6 +47,12 @@ export interface ChatModel {
   /** The API that all of its servers speak; undefined: chat completions, or several. */
   readonly api?: ServerApi | undefined;
 }
+
+/** The prices of a model's tokens. */
+export type TokenRates = Pick<
+  ChatModel,
+  "inputRate" | "outputRate" | "cachedInputRate" | "cacheWriteRate" | "cacheWriteHourRate" | "reasoningRate"
+>;
 
 /** The API of a model server. */
 export const SERVER_APIS = ["chat", "messages", "responses"] as const;
@@ -87,6 +97,10 @@ export interface ChatUsage {
   readonly totalTokens: number;
   /** Those of the prompt that came from the server's cache, at most all; undefined if not reported. */
   readonly cachedTokens?: number | undefined;
+  /** Those of the prompt that the server wrote to its cache, at most the others; undefined likewise. */
+  readonly cacheWriteTokens?: number | undefined;
+  /** Those of them that it keeps for an hour. */
+  readonly cacheWriteHourTokens?: number | undefined;
   /** Those of the completion that are reasoning, at most all; undefined if not reported. */
   readonly reasoningTokens?: number | undefined;
   /** Whether a part of the count is an estimate of the gateway. */
@@ -95,21 +109,18 @@ export interface ChatUsage {
   readonly more?: JsonObject;
 }
 
-export function countedTokens(
-  {
-    inputRate,
-    outputRate,
-    cachedInputRate,
-    reasoningRate,
-  }: Pick<ChatModel, "inputRate" | "outputRate" | "cachedInputRate" | "reasoningRate">,
-  usage: ChatUsage,
-): PricedTokens[] {
-  const { promptTokens, completionTokens, cachedTokens: cached = 0, reasoningTokens: reasoning = 0 } = usage;
+export function countedTokens(rates: TokenRates, usage: ChatUsage): PricedTokens[] {
+  const { inputRate, outputRate, cachedInputRate = inputRate, cacheWriteRate = inputRate } = rates;
+  const { cacheWriteHourRate = cacheWriteRate, reasoningRate = outputRate } = rates;
+  const { promptTokens, cachedTokens: cached = 0, cacheWriteTokens: written = 0 } = usage;
+  const { completionTokens, reasoningTokens: reasoning = 0, cacheWriteHourTokens: hour = 0 } = usage;
   return [
-    { tokens: promptTokens - cached, rate: inputRate },
-    { tokens: cached, rate: cachedInputRate ?? inputRate },
+    { tokens: promptTokens - cached - written, rate: inputRate },
+    { tokens: cached, rate: cachedInputRate },
+    { tokens: written - hour, rate: cacheWriteRate },
+    { tokens: hour, rate: cacheWriteHourRate },
     { tokens: completionTokens - reasoning, rate: outputRate },
-    { tokens: reasoning, rate: reasoningRate ?? outputRate },
+    { tokens: reasoning, rate: reasoningRate },
   ];
 }
 

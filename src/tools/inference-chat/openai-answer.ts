@@ -91,12 +91,13 @@ const OWN =
   /^(?:cost(?:_.*)?|receipt(?:_id)?|estimated|(?:input|output)_tokens|\w*cached?_\w*tokens|cached_tokens)$/;
 
 export function usageOf(usage: ChatUsage): JsonObject {
-  const { more = {}, cachedTokens, reasoningTokens, isEstimated = false } = usage;
+  const { more = {}, cachedTokens, cacheWriteTokens, reasoningTokens, isEstimated = false } = usage;
   const { prompt_tokens_details: prompt, completion_tokens_details: completion, ...others } = more;
   const details = {
     prompt_tokens_details: {
       ...without(prompt, "cached_tokens"),
       ...(cachedTokens !== undefined && { cached_tokens: cachedTokens }),
+      ...(cacheWriteTokens !== undefined && { cache_write_tokens: cacheWriteTokens }),
     },
     completion_tokens_details: {
       ...without(completion, "reasoning_tokens"),

@@ -28,8 +28,8 @@ export function ceilingOf(model: ChatModel, conversation: Conversation): MicroUs
   const { messages, extraTokens = 0, imageTokens = 0, maxTokens } = conversation;
   const prompt = pricedPromptTokens(messages, model) + extraTokens + imageTokens;
   return priceOfTokens(
-    { tokens: prompt, rate: model.inputRate },
-    { tokens: maxTokens, rate: highestOutputRate(model) },
+    { tokens: prompt, rate: highestOf(model.inputRate, model.cacheWriteRate, model.cacheWriteHourRate) },
+    { tokens: maxTokens, rate: highestOf(model.outputRate, model.reasoningRate) },
   );
 }
 
@@ -56,12 +56,12 @@ function atLeastRates(
   { inputRate, outputRate, cachedInputRate = inputRate, reasoningRate = outputRate }: ChatModel,
   used: ChatUsage,
 ): ChatUsage {
-  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = used;
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = used;
   const mayBeCached = cachedTokens === undefined && cachedInputRate < inputRate;
   const mayBeThought = reasoningTokens === undefined && reasoningRate < outputRate;
   return {
     ...used,
-    ...(mayBeCached && { cachedTokens: promptTokens, isEstimated: true }),
+    ...(mayBeCached && { cachedTokens: promptTokens - cacheWriteTokens, isEstimated: true }),
     ...(mayBeThought && { reasoningTokens: completionTokens, isEstimated: true }),
   };
 }
@@ -137,8 +137,8 @@ function changesIn(text: string): number {
   return changes;
 }
 
-function highestOutputRate({ outputRate, reasoningRate = 0n }: ChatModel): TokenRate {
-  return reasoningRate > outputRate ? reasoningRate : outputRate;
+function highestOf(rate: TokenRate, ...others: readonly (TokenRate | undefined)[]): TokenRate {
+  return others.reduce<TokenRate>((highest, other = 0n) => (other > highest ? other : highest), rate);
 }
 
 type Content = Pick<ChatMessage, "content">;

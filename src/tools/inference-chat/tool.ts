@@ -182,6 +182,8 @@ function lineOf(model: ChatModel): string {
     `${model.id}: context ${model.contextLength} tokens, answer at most ${model.maxOutputTokens}; USD ` +
     `${formatTokenRate(model.inputRate)} per million tokens of the prompt` +
     rateNote(model.cachedInputRate, "of cached ones") +
+    rateNote(model.cacheWriteRate, "of those written to the cache") +
+    rateNote(model.cacheWriteHourRate, "of those kept there for an hour") +
     `, ${formatTokenRate(model.outputRate)} of the answer` +
     rateNote(model.reasoningRate, "of reasoning")
   );

@@ -42,11 +42,16 @@ function modelJson(model: ChatModel): object {
   };
 }
 
-function answerTerms({ maxOutputTokens, outputRate, cachedInputRate, reasoningRate }: ChatModel): object {
+function answerTerms({ maxOutputTokens, outputRate, ...rates }: ChatModel): object {
+  const { cachedInputRate, cacheWriteRate, cacheWriteHourRate, reasoningRate } = rates;
   return {
     max_output_tokens: maxOutputTokens,
     output_usd_per_million: formatTokenRate(outputRate),
     ...(cachedInputRate !== undefined && { cached_input_usd_per_million: formatTokenRate(cachedInputRate) }),
+    ...(cacheWriteRate !== undefined && { cache_write_usd_per_million: formatTokenRate(cacheWriteRate) }),
+    ...(cacheWriteHourRate !== undefined && {
+      cache_write_1h_usd_per_million: formatTokenRate(cacheWriteHourRate),
+    }),
     ...(reasoningRate !== undefined && { reasoning_usd_per_million: formatTokenRate(reasoningRate) }),
   };
 }

@@ -7,6 +7,7 @@ import {
   type ReportedUsage,
   parseTokenRate,
 } from "../../../src/domain/tools/chat.ts";
+import { readUsage } from "../../../src/inference/usage.ts";
 import type { Charge } from "../../../src/tools/built-in.ts";
 import { ceilingOf, chargeFor, usedTokens } from "../../../src/tools/inference-chat/price.ts";
 import { chatTool } from "../../../src/tools/inference-chat/tool.ts";
@@ -41,6 +42,68 @@ describe("charge of a completion", () => {
     const counted = usage(250, 40, { cachedTokens: 200, reasoningTokens: 30 });
     expect(charge(DISCOUNTED, counted)).toBe(50n * 2n + 100n + 10n * 10n + 30n * 30n);
     expect(charge(MODEL, counted), "without such prices").toBe(250n * 2n + 40n * 10n);
+  });
+
+  const PRICES = [
+    ["0.3", "0.3", "0.3"],
+    ["0.03", "0.375", "0.375"],
+    ["0.3", "0.375", "0.6"],
+    ["0.03", "0.3", "0.600000001"],
+  ] as const;
+  const PROMPTS = [
+    [0, 0, 0],
+    [0, 1_000, 1_000],
+    [1_000, 0, 0],
+    [7, 501, 99],
+    [1, 998, 0],
+  ] as const;
+  it.each(PRICES.flatMap((prices) => PROMPTS.map((prompt) => [prices, prompt] as const)))(
+    "charges cache writes their own prices, exactly, and never above the quote: %j, %j",
+    ([read, write, hour], [cached, written, kept]) => {
+      const model: ChatModel = {
+        ...MODEL,
+        inputRate: rate("0.3"),
+        cachedInputRate: rate(read),
+        cacheWriteRate: rate(write),
+        cacheWriteHourRate: rate(hour),
+      };
+      // As many tokens as the quote covers: 64, 8 for the message, and its bytes.
+      const fresh = 64 + 8 + 928 - cached - written;
+      const counted = readUsage({
+        input_tokens: fresh,
+        cache_read_input_tokens: cached,
+        cache_creation_input_tokens: written,
+        cache_creation: { ephemeral_1h_input_tokens: kept },
+        output_tokens: 100,
+      });
+      const exact =
+        BigInt(fresh) * model.inputRate +
+        BigInt(cached) * rate(read) +
+        BigInt(written - kept) * rate(write) +
+        BigInt(kept) * rate(hour) +
+        100n * model.outputRate;
+      const charged = charge(model, counted ?? null);
+      expect(charged).toBe((exact + 999_999_999n) / 1_000_000_000n);
+      expect(charged).toBeLessThanOrEqual(ceilingOf(model, conversation));
+    },
+  );
+
+  it("takes no more cache writes than the prompt has, and none that a cut answer does not report", () => {
+    const model = { ...MODEL, cachedInputRate: rate("1"), cacheWriteRate: rate("4") };
+    const lied = readUsage({ prompt_tokens: 10, completion_tokens: 1, cache_creation_input_tokens: 1_000 });
+    expect(charge(model, lied ?? null)).toBe(10n * 4n + 10n);
+    const both = readUsage({
+      prompt_tokens: 10,
+      completion_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 8 },
+    });
+    expect(charge(model, both ?? null)).toBe(8n * 1n + 2n * 4n + 10n);
+    const delivered = { characters: 5, chunks: 1, isCut: true };
+    const cut = usedTokens(model, conversation, { content: "", usage: usage(10, 1), delivered });
+    expect(chargeFor(model, cut)).toBe(10n + 10n);
+    const known = { ...usage(10, 1), cacheWriteTokens: 4 };
+    const written = usedTokens(model, conversation, { content: "", usage: known, delivered });
+    expect(chargeFor(model, written)).toBe(6n + 4n * 4n + 10n);
   });
 
   it("is at least one micro-USD", () => {

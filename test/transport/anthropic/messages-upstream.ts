@@ -18,6 +18,11 @@ export function event(type: string, data: object = {}): string {
 /** 40 tokens of the prompt, of which 20 are from the cache and 10 were written to it. */
 export const INPUT = { input_tokens: 10, cache_creation_input_tokens: 10, cache_read_input_tokens: 20 };
 
+const WRITTEN = {
+  ...INPUT,
+  cache_creation: { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 },
+};
+
 const MESSAGE = { id: "msg_own", type: "message", role: "assistant", model: "served-name", content: [] };
 const start = (usage: object = INPUT, more: object = {}) =>
   event("message_start", {
@@ -150,6 +155,12 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     start({ input_tokens: 900_000_000 }),
     text(0, "Fo"),
     end("end_turn", { output_tokens: 900_000_000 }),
+  ),
+  "claude-writes": streams(start(WRITTEN), text(0, "Four."), end("end_turn")),
+  "claude-writes-all": streams(
+    start({ ...WRITTEN, cache_creation_input_tokens: 900_000_000 }),
+    text(0, "Fo"),
+    end("end_turn"),
   ),
   "claude-forges": streams(
     start(INPUT, { receipt: { a: 1 }, receipt_id: "rcpt_forged" }),

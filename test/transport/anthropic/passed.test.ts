@@ -135,7 +135,7 @@ describe("money of passed requests", () => {
     expect(Number(receipt?.["debited_usdc_microusd"])).toBeLessThanOrEqual(
       Number(receipt?.["quoted_usdc_microusd"]),
     );
-    expect(message.usage).toMatchObject({ output_tokens: 20, input_tokens: 20 });
+    expect(message.usage).toMatchObject({ ...INPUT, output_tokens: 20 });
   });
 
   it.each([
@@ -152,11 +152,24 @@ describe("money of passed requests", () => {
     expect(await streamed({ model })).not.toContain("forged");
   });
 
-  it("charges at most the quote, whatever the server counts", async () => {
-    await post({ model: "claude-huge" });
-    const [receipt] = await receipts();
-    expect(receipt?.["debited_usdc_microusd"]).toBe(receipt?.["quoted_usdc_microusd"]);
+  it("charges cache writes at their rates, which the quote covers", async () => {
+    // 10 tokens at 0.2, 20 from the cache at 0.02, 6 written at 0.25, 4 for an hour at 0.4 and 5 at 0.6.
+    await post({ model: "claude-writes" });
+    const quoted_usdc_microusd = Math.ceil((64 + 8 + 4) * 0.4 + 500 * 0.6);
+    expect(await receipts()).toMatchObject([{ debited_usdc_microusd: 9, quoted_usdc_microusd }]);
+    const { json } = await chat.post({ model: "claude-writes", messages });
+    const prompt_tokens_details = { cached_tokens: 20, cache_write_tokens: 10 };
+    expect(json.usage).toMatchObject({ prompt_tokens: 40, prompt_tokens_details, cost_usdc_microusd: 9 });
   });
+
+  it.each(["claude-huge", "claude-writes-all"])(
+    "charges at most the quote, whatever the server counts: %s",
+    async (model) => {
+      await post({ model });
+      const [receipt] = await receipts();
+      expect(receipt?.["debited_usdc_microusd"]).toBe(receipt?.["quoted_usdc_microusd"]);
+    },
+  );
 
   it("ends a stream that broke off with an error that says what was charged", async () => {
     const text = await streamed({ model: "claude-dies" });

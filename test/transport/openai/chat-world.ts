@@ -23,6 +23,8 @@ const MORE_TERMS: Readonly<Record<string, object>> = {
   fetches: { image_tokens: 100 },
   floods: { image_tokens: 1_000, max_output_tokens: 90_000 },
   open: { image_tokens: 100 },
+  "claude-writes": { cache_write_usd_per_million: 0.25, cache_write_1h_usd_per_million: 0.4 },
+  "claude-writes-all": { cache_write_usd_per_million: 1_000 },
   once: { requests_per_minute: 1 },
   "waits-for-a-second": { concurrency: 1 },
 };
@@ -75,7 +77,7 @@ export function useChatWorld() {
       name: `messages-${at}`,
       api: "messages",
       api_key_env: "TOOL_FIRST_KEY",
-      models: models.map((id) => ({ id, ...TERMS, ...MESSAGES_TERMS })),
+      models: models.map((id) => ({ id, ...TERMS, ...MESSAGES_TERMS, ...MORE_TERMS[id] })),
     }));
     const responders = RESPONSES_MODELS.map((models, at) => ({
       name: `responses-${at}`,
