@@ -29,7 +29,10 @@ export function readInput({ instructions, input = null }: JsonObject, reading: R
 /** @returns false if it is left out */
 function addItem(messages: Messages, item: JsonObject, path: string, reading: Reading): boolean {
   const { type: given = "message" } = item;
-  const type = textAt({ type: given }, "type", path);
+  const kind = textAt({ type: given }, "type", path);
+  // What a model thought may be missing; clients name it where they take answers for stored.
+  const isThought = kind === "item_reference" && textOf(item["id"]).startsWith("rs_");
+  const type = isThought ? "item_reference.reasoning" : kind;
   if (fateOf(ITEMS, type, `input.${type}`, reading) === "left out" || !keepsTools(item, path, reading))
     return false;
   if (reading.isSame && isCarried(item["encrypted_content"])) {

@@ -50,11 +50,25 @@ describe("the AI SDK's provider of OpenAI", () => {
     expect([text, reasoningText]).toEqual(["Four.", "Hm."]);
   });
 
-  it.each(["tools", "r-tools"])("calls tools: %s", async (model) => {
+  // What they thought is sent by reference, as the client takes answers for stored.
+  it.each(["tools", "r-tools", "r-thinks-tools", "claude-thinks-tools"])("calls tools: %s", async (model) => {
     const add = tool({ inputSchema: schema, execute: sum });
     const stopWhen = isStepCount(2);
     const { text } = await generateText({ model: ai()(model), prompt: "2+2?", tools: { add }, stopWhen });
-    expect(text).toBe("It is 4.");
+    expect(text).toBe(model.startsWith("claude") ? "1 results." : "It is 4.");
+  });
+
+  it("takes a second turn with store: false, and is told of it without", async () => {
+    const ask = async (store: boolean) => {
+      const options = { model: ai()("good"), providerOptions: { openai: { store } }, maxRetries: 0 };
+      const first = { role: "user" as const, content: "2+2?" };
+      const { response } = await generateText({ ...options, messages: [first] });
+      return generateText({ ...options, messages: [first, ...response.messages, first] });
+    };
+    expect((await ask(false)).text).toBe("Four.");
+    await expect(ask(true)).rejects.toThrow(
+      "input.item_reference: nothing is kept between calls; send the item itself",
+    );
   });
 
   it("makes objects", async () => {
