@@ -54,6 +54,6 @@ function asArrived(request: IncomingMessage, limit: number): Buffer {
   return bytes;
 }
 
-function tooLarge(limit: number): ToolgateError {
+export function tooLarge(limit: number): ToolgateError {
   return new ToolgateError("PAYLOAD_TOO_LARGE", `body: is larger than ${limit} bytes; send less`);
 }

@@ -7,7 +7,8 @@ import type { SoldTools } from "../x402/sold-tools.ts";
 import type { HttpHandler } from "./dispatch.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { isProbe, type FoundRoute, type JsonRoutes, toolOf } from "./json-routes.ts";
-import { requireHost, requireIdentityCoding } from "./request-head.ts";
+import { codingOf } from "./content-coding.ts";
+import { requireHost } from "./request-head.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** HTTP/JSON: serves the contract's paths by the generated routes. */
@@ -80,7 +81,7 @@ export class JsonHandler implements HttpHandler {
 /** @throws ToolgateError INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE */
 function requireReadable(request: IncomingMessage): void {
   if (request.method !== "POST") throw invalidField("body", "send the parameters with POST");
-  requireIdentityCoding(request);
+  codingOf(request.headers);
   if (!isJsonContentType(request.headers["content-type"]))
     throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
 }

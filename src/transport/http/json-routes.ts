@@ -11,12 +11,13 @@ import { acceptsProblems, asProblem, paymentProblem } from "../payment-auth/prob
 import type { RequestContext } from "../request-context.ts";
 import type { RequestIds } from "../request-ids.ts";
 import { sharedEncoding } from "../shared-message.ts";
-import { checkDeclaredLength, hasBody, readBody } from "./body.ts";
+import { checkDeclaredLength, hasBody, readBody, tooLarge } from "./body.ts";
+import { CODINGS, codingOf, decoded, UnknownCodingError } from "./content-coding.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
 import { LargeBodies } from "./large-bodies.ts";
 import { rawResponse } from "./parse-error.ts";
-import { HttpCredentials, joined, requireIdentityCoding, singleHeader } from "./request-head.ts";
+import { HttpCredentials, joined, singleHeader } from "./request-head.ts";
 import { send, type HttpResponse } from "./response.ts";
 
 type RouteMatch = Parameters<Transcoder["read"]>[0];
@@ -117,9 +118,31 @@ export class JsonRoutes {
     const large = largeBytes(request, limit);
     if (large > 0 && caller) exchange.release = this.#largeBodies.take(caller.accountId, large);
     const body = readBody(request, limit);
-    if (body instanceof Promise) return body.then((later) => keepBody(exchange, later));
+    if (body instanceof Promise) return body.then((later) => this.#whole(exchange, later, limit));
     exchange.bodyRead = true;
-    return keepBody(exchange, body);
+    return this.#whole(exchange, body, limit);
+  }
+
+  #whole(exchange: HttpExchange, body: Buffer, limit: number): Buffer | Promise<Buffer> {
+    const coding = codingOf(exchange.request.headers);
+    keepBody(exchange, body);
+    return coding === undefined ? body : this.#decoded(exchange, body, coding, limit);
+  }
+
+  /** A small body may become a large one, which takes its share first. */
+  async #decoded(exchange: HttpExchange, body: Buffer, coding: string, limit: number): Promise<Buffer> {
+    const { record, caller } = exchange;
+    const usual = Math.min(limit, USUAL_BYTES);
+    let whole = await decoded(body, coding, usual);
+    this.#deps.pipeline.time.count(record, (whole?.length ?? usual) / DECODED_PER_MS);
+    if (!whole && limit > usual && caller) {
+      exchange.release?.();
+      exchange.release = this.#largeBodies.take(caller.accountId, limit);
+      whole = await decoded(body, coding, limit);
+      this.#deps.pipeline.time.count(record, (whole?.length ?? limit) / DECODED_PER_MS);
+    }
+    if (whole) return whole;
+    throw tooLarge(limit);
   }
 
   /** Finds what a wallet would buy by POST at a path that it reads. */
@@ -177,6 +200,7 @@ export class JsonRoutes {
   /** Returns the response to an error, and adds its headers to the exchange. */
   errorResponse({ request, record, headers, bodyRead }: HttpExchange, thrown: unknown): HttpResponse {
     if (thrown instanceof MethodNotAllowedError) headers.push(["allow", thrown.allow]);
+    if (thrown instanceof UnknownCodingError) headers.push(["accept-encoding", CODINGS]);
     if (!bodyRead && !request.complete) headers.push(["connection", "close"]);
     const { pipeline } = this.#deps;
     const failure = pipeline.failure(asToolgateError(thrown), record.requestId, record);
@@ -235,13 +259,16 @@ function asToolgateError(error: unknown): unknown {
 
 /** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE */
 function requireJson(request: IncomingMessage): void {
-  requireIdentityCoding(request);
+  codingOf(request.headers);
   if (hasBody(request) && !isJsonContentType(request.headers["content-type"]))
     throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
 }
 
 /** Bodies up to this size are so many that only the rates limit them, bytes. */
 const USUAL_BYTES = 1024 * 1024;
+
+/** Bytes that another thread decodes in a millisecond, at least. */
+const DECODED_PER_MS = 100_000;
 
 /** Bytes that a large body may have; 0: it is none. */
 function largeBytes(request: IncomingMessage, limit: number): number {
@@ -251,9 +278,8 @@ function largeBytes(request: IncomingMessage, limit: number): number {
 }
 
 /** Keeps a usual body: challenges are bound to it. The digest of a large one takes milliseconds. */
-function keepBody(exchange: HttpExchange, body: Buffer): Buffer {
+function keepBody(exchange: HttpExchange, body: Buffer): void {
   if (body.length > 0 && body.length <= USUAL_BYTES) exchange.body = body;
-  return body;
 }
 
 /** Where wallets buy. */

@@ -73,16 +73,6 @@ export function requireHost({ httpVersion, headers }: IncomingMessage): void {
   throw new ToolgateError("INVALID_REQUEST", "Host: must be sent, and once");
 }
 
-/** @throws ToolgateError UNSUPPORTED_MEDIA_TYPE for a compressed body (RFC 9110 section 15.5.16) */
-export function requireIdentityCoding({ headers }: IncomingMessage): void {
-  const coding = headers["content-encoding"];
-  if (coding === undefined || coding.toLowerCase() === "identity") return;
-  throw new ToolgateError(
-    "UNSUPPORTED_MEDIA_TYPE",
-    "content-encoding: must be identity; send the body as it is",
-  );
-}
-
 /** Returns a header that must not repeat. @throws ToolgateError INVALID_REQUEST */
 export function singleHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
