@@ -141,6 +141,21 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     text(0, "Fo"),
     event("error", { error: failure("overloaded_error").error }),
   ),
+  "claude-max-tokens": streams(start(), text(0, "Fo"), end("max_tokens")),
+  "claude-stops": streams(
+    start(),
+    text(0, "Fo"),
+    event("message_delta", {
+      delta: { stop_reason: "stop_sequence", stop_sequence: "u" },
+      usage: { output_tokens: 5 },
+    }),
+    event("message_stop"),
+  ),
+  "claude-declines": streams(start(), text(0, "Fo"), end("refusal")),
+  "claude-stalls": (response) => void open(response).write(start() + text(0, "Fo")),
+  "claude-stalls-at-once": (response) => void open(response).write(event("ping")),
+  "claude-malformed-at-once": streams("data: {oops\n\n"),
+  "claude-malformed": streams(start(), text(0, "Fo"), "data: {oops\n\n"),
   "claude-refuses": (response) =>
     json(response, 400, {
       type: "error",
@@ -181,7 +196,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 };
 
 const ALL = Object.keys(BEHAVIOURS);
-const FAILING = ALL.filter((model) => /dies|overloaded|fails/.test(model));
+const FAILING = ALL.filter((model) => /dies|overloaded|fails|stalls|malformed/.test(model));
 
 /** The models of each upstream: one that fails has its own, as it is closed for a while. */
 export const MESSAGES_MODELS = [...FAILING.map((id) => [id]), ALL.filter((id) => !FAILING.includes(id))];

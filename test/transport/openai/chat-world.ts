@@ -75,6 +75,10 @@ export function useChatWorld() {
     }));
     const messages = MESSAGES_MODELS.map((models, at) => ({
       name: `messages-${at}`,
+      ...(models.some((id) => id.includes("stalls")) && {
+        stall_timeout_ms: 300,
+        first_piece_timeout_ms: 300,
+      }),
       api: "messages",
       api_key_env: "TOOL_FIRST_KEY",
       models: models.map((id) => ({ id, ...TERMS, ...MESSAGES_TERMS, ...MORE_TERMS[id] })),
