@@ -214,7 +214,12 @@ describe("HTTP headers", () => {
       "INVALID_REQUEST",
       () => sized(ECHO, "Idempotency-Key: \xfc\r\n"),
     ],
-    ["a body in an unknown coding", 415, "UNSUPPORTED_MEDIA_TYPE", () => sized(ECHO, "Content-Encoding: br\r\n")],
+    [
+      "a body in an unknown coding",
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+      () => sized(ECHO, "Content-Encoding: br\r\n"),
+    ],
   ] as const)("refuses contradictory headers: %s", async (_, status, code, request) => {
     const before = await runs();
     const answer = only(await send(Buffer.from(request(), "latin1")));

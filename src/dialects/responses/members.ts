@@ -59,7 +59,7 @@ export const ITEMS: MemberTable = {
     "refused",
     "nothing is kept between calls; send the item itself, as clients do with store: false",
   ),
-  "item_reference.reasoning": rule("left out", "left out", "only items themselves are taken back"),
+  "item_reference.reasoning": rule("left out", "left out", "nothing is kept between calls"),
   compaction: rule("passed", "left out", "only the server that encrypted it can read it"),
   compaction_trigger: rule("passed", "left out"),
   file_search_call: RECORD,

@@ -2,6 +2,7 @@ import { promisify } from "node:util";
 import { constants, createZstdCompress, gzip, zstdCompress } from "node:zlib";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { objectOf } from "../../../src/domain/core/json.ts";
 import { useChatWorld } from "../openai/chat-world.ts";
 
 /** Compressed bodies, as agents send them. */
@@ -23,7 +24,7 @@ async function post(path: string, coding: string, bytes: Buffer, key?: string) {
     },
     body: bytes,
   });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  return { status: response.status, headers: response.headers, body: objectOf(await response.json()) };
 }
 
 const messages = [{ role: "user", content: "2+2?" }];
@@ -58,7 +59,7 @@ describe.each(Object.entries(CODINGS))("a body in %s", (coding, encode) => {
 
   it("is refused when it is no such thing", async () => {
     const { status, body } = await post(BODIES[0][0], coding, Buffer.from("{}"), chat.agent.apiKey);
-    expect([status, body.message]).toEqual([400, `body: is not valid ${coding}; send it again`]);
+    expect([status, body["message"]]).toEqual([400, `body: is not valid ${coding}; send it again`]);
   });
 });
 
@@ -69,7 +70,7 @@ it("refuses a frame of zstd whose window takes more memory than bodies have", as
   stream.write(`{"model":"good",`, () => stream.flush(() => stream.end(`"input":"2+2?"}`)));
   const bytes = await buffer(stream);
   const { status, body } = await post(BODIES[0][0], "zstd", bytes, chat.agent.apiKey);
-  expect([status, body.code]).toEqual([400, "INVALID_REQUEST"]);
+  expect([status, body["code"]]).toEqual([400, "INVALID_REQUEST"]);
 });
 
 it.each(["br", "gzip, gzip", "constructor"])(

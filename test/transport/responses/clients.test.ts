@@ -58,7 +58,7 @@ describe("the AI SDK's provider of OpenAI", () => {
     expect(text).toBe(model.startsWith("claude") ? "1 results." : "It is 4.");
   });
 
-  it("takes a second turn with store: false, and is told of it without", async () => {
+  it("takes a second turn with store: false, and is refused by name without it", async () => {
     const ask = async (store: boolean) => {
       const options = { model: ai()("good"), providerOptions: { openai: { store } }, maxRetries: 0 };
       const first = { role: "user" as const, content: "2+2?" };
