@@ -52,7 +52,7 @@ describe("the metadata document of a client", () => {
   });
 
   it.each([
-    ["is large", (response: ServerResponse) => response.end("x".repeat(40_000))],
+    ["is large", json({ client_id: "x", redirect_uris: [CALLBACK], more: "x".repeat(40_000) })],
     ["never ends", (response: ServerResponse) => response.write("{")],
     ["is no JSON", (response: ServerResponse) => response.end("<html>")],
     ["redirects to http", json({ client_id: "x", redirect_uris: ["http://app.example/"] })],
