@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { between, integer } from "./setting-types.ts";
+import { between, httpUrl, integer } from "./setting-types.ts";
 
-/** Where the servers listen. */
+/** Where the servers listen, and their addresses as callers see them. */
 export const serverSettings = {
   HOST: z
     .string()
@@ -22,4 +22,23 @@ export const serverSettings = {
     .string()
     .optional()
     .describe("path of PEM certificates: only clients with a certificate of these may connect"),
+  PUBLIC_URL: httpUrl
+    .optional()
+    .meta({ description: "base address as callers see it", unset: "`http://HOST:PORT`" }),
+  CONSOLE_URL: httpUrl
+    .optional()
+    .meta({ description: "address of the console", unset: "`PUBLIC_URL/console`" }),
+  CONSOLE_PUBLIC_TOOLS: z
+    .enum(["on", "off"])
+    .default("off")
+    .describe("`on`: `CONSOLE_URL/tools` shows everyone tools and prices"),
+  OAUTH: z
+    .enum(["on", "off"])
+    .optional()
+    .meta({
+      description:
+        "`on`: hosts that know only the address of `/mcp` [sign in](../guides/sign-in.md) with the " +
+        "account holder's consent; needs `https://` addresses",
+      unset: "`on` for https and loopback addresses without `CELL`",
+    }),
 } as const;

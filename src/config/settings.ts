@@ -19,25 +19,6 @@ import {
  */
 export const settings = {
   ...serverSettings,
-  PUBLIC_URL: httpUrl
-    .optional()
-    .meta({ description: "base address as callers see it", unset: "`http://HOST:PORT`" }),
-  CONSOLE_URL: httpUrl
-    .optional()
-    .meta({ description: "address of the console", unset: "`PUBLIC_URL/console`" }),
-  CONSOLE_PUBLIC_TOOLS: z
-    .enum(["on", "off"])
-    .default("off")
-    .describe("`on`: `CONSOLE_URL/tools` shows everyone tools and prices"),
-  OAUTH: z
-    .enum(["on", "off"])
-    .optional()
-    .meta({
-      description:
-        "`on`: hosts that know only the address of `/mcp` [sign in](../guides/sign-in.md) with the " +
-        "account holder's consent; needs `https://` addresses",
-      unset: "`on` for https and loopback addresses without `CELL`",
-    }),
   CELL: integer(0, 65_535, 0).describe(
     "number of this deployment among " +
       "[several behind one address](../explanation/scaling.md#cells); 0: the only one",
