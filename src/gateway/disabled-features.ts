@@ -19,7 +19,10 @@ export async function disabledFeatures(config: ServeConfig): Promise<string[]> {
     );
   }
   if (!hasOAuth(config))
-    off.push("oauth: hosts need an API key to use /mcp; set PUBLIC_URL to an https:// address, or OAUTH");
+    off.push(
+      "oauth: hosts need an API key to use /mcp; set PUBLIC_URL to an https:// address without a path, " +
+        "or OAUTH",
+    );
   const sandbox = await sandboxOff(config);
   if (sandbox !== undefined)
     off.push(`sandbox: sandbox_execute is listed as coming_soon and cannot be called; ${sandbox}`);

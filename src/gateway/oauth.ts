@@ -18,10 +18,14 @@ import { keyRulesOf } from "./services.ts";
 /** Metadata documents of clients that are read, per address and instance. */
 const DOCUMENT_RATE = { ratePerMinute: 10, burst: 20 };
 
-/** Whether hosts can sign in: only where their tokens are not sent in the clear. */
+/**
+ * Whether hosts can sign in: only where their tokens are not sent in the clear, and not below a path, since
+ * hosts look for metadata at the root (RFC 8414 section 3, RFC 9728 section 3).
+ */
 export function hasOAuth({ OAUTH, HOST, PUBLIC_URL, CONSOLE_URL, CELL }: ServeConfig): boolean {
   const base = PUBLIC_URL ?? `http://${hostInUrls(HOST)}`;
   const safe = [base, CONSOLE_URL ?? base].map((text) => new URL(text)).every(isSafe);
+  if (new URL(base).pathname !== "/") return false;
   return OAUTH !== "off" && safe && (OAUTH === "on" || CELL === 0);
 }
 

@@ -139,6 +139,7 @@ describe("buf curl over gRPC", () => {
       "grpc.reflection.v1alpha.ServerReflection",
       "toolgate.v1.AccountService",
       "toolgate.v1.AuditService",
+      "toolgate.v1.FacilitatorService",
       "toolgate.v1.HealthService",
       "toolgate.v1.KeyService",
       "toolgate.v1.OperationsService",

@@ -21,7 +21,7 @@ import { fixture, fixtureTools } from "../conformance/fixture-tools.ts";
 import { startFixtureGateway, type FixtureGateway } from "../conformance/fixture-gateway.ts";
 import { SERVER_CAPABILITIES } from "../contract/mcp-client.ts";
 import { command } from "../tooling/command.ts";
-import { memoOf, xPayment, type Agent } from "../support/world.ts";
+import { memoOf, startHere, xPayment, type Agent } from "../support/world.ts";
 
 /** The official client in both versions, the second in each of its modes, and the inspector. */
 
@@ -296,6 +296,8 @@ describe("an MCP client that would log in by OAuth", () => {
         ),
     ],
   ] as const)("finds no OAuth server at once, in its %s version", async ([, connectAnonymously]) => {
+    const gateway = await startHere({ ...world.settings, OAUTH: "off" });
+    clients.push(gateway);
     const seen: string[] = [];
     const watched: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
@@ -305,7 +307,7 @@ describe("an MCP client that would log in by OAuth", () => {
       expect(body).toMatchObject({ code: response.status === 401 ? "UNAUTHORIZED" : "NOT_FOUND" });
       return response;
     };
-    await expect(connectAnonymously(new URL(`${world.gateway.baseUrl}/mcp`), watched)).rejects.toThrow();
+    await expect(connectAnonymously(new URL(`${gateway.baseUrl}/mcp`), watched)).rejects.toThrow();
     expect(seen[0]).toBe("POST /mcp 401");
     expect(seen.slice(1).every((line) => line.endsWith(" 404"))).toBe(true);
     expect(seen.length).toBeLessThan(8);

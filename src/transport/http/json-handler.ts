@@ -4,6 +4,7 @@ import { invalidField, ToolgateError } from "../../domain/core/errors.ts";
 import { namesTool } from "../limits.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { SoldTools } from "../x402/sold-tools.ts";
+import type { Authentication } from "../authentication.ts";
 import type { HttpHandler } from "./dispatch.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { isProbe, type FoundRoute, type JsonRoutes, toolOf } from "./json-routes.ts";
@@ -33,7 +34,7 @@ export class JsonHandler implements HttpHandler {
     try {
       requireHost(exchange.request);
       const found = routes.find(exchange, exchange.path);
-      const arriving = routes.read(exchange, found, await routes.authenticate(exchange, found));
+      const arriving = this.#read(exchange, found, await routes.authenticate(exchange, found));
       const body = arriving instanceof Promise ? await arriving : arriving;
       const answer = this.#pipeline.time.measure(exchange.record, () => this.#answer(exchange, found, body));
       routes.send(exchange, answer instanceof Promise ? await answer : answer);
@@ -42,8 +43,24 @@ export class JsonHandler implements HttpHandler {
     }
   }
 
-  #answer(exchange: HttpExchange, found: FoundRoute, body: Buffer): HttpResponse | Promise<HttpResponse> {
+  #read(
+    exchange: HttpExchange,
+    found: FoundRoute,
+    authentication: Authentication,
+  ): Buffer | Promise<Buffer | ToolgateError> {
+    const body = this.#routes.read(exchange, found, authentication);
+    return body instanceof Promise && isProbe(exchange.request, found.operation)
+      ? body.catch(unreadableBody)
+      : body;
+  }
+
+  #answer(
+    exchange: HttpExchange,
+    found: FoundRoute,
+    body: Buffer | ToolgateError,
+  ): HttpResponse | Promise<HttpResponse> {
     if (isProbe(exchange.request, found.operation)) return this.#offer(exchange, found, body);
+    if (body instanceof ToolgateError) throw body;
     const json = this.#parsed(exchange, found, body);
     return this.#routes.invoke(found, exchange.query, json, this.#routes.context(exchange, "step"));
   }
@@ -58,7 +75,11 @@ export class JsonHandler implements HttpHandler {
    * Answers a call without a payment: with its own terms or, if it cannot be read, with those of the tool's
    * example. Indexers demand a 402 before any check. What is paid is checked again.
    */
-  #offer(exchange: HttpExchange, found: FoundRoute, body: Buffer): HttpResponse | Promise<HttpResponse> {
+  #offer(
+    exchange: HttpExchange,
+    found: FoundRoute,
+    body: Buffer | ToolgateError,
+  ): HttpResponse | Promise<HttpResponse> {
     const { request, record, path } = exchange;
     const context = this.#routes.context(exchange, "step");
     const exampleTerms = (problem: unknown) => {
@@ -68,6 +89,7 @@ export class JsonHandler implements HttpHandler {
       return this.#routes.invoke(found, "", example, { ...context, unreadable });
     };
     try {
+      if (body instanceof ToolgateError) throw body;
       requireReadable(request);
       const answer = this.#routes.invoke(found, "", this.#parsed(exchange, found, body), context);
       if (!(answer instanceof Promise)) return answer;
@@ -84,6 +106,12 @@ function requireReadable(request: IncomingMessage): void {
   codingOf(request.headers);
   if (!isJsonContentType(request.headers["content-type"]))
     throw new ToolgateError("UNSUPPORTED_MEDIA_TYPE", "content-type: must be application/json");
+}
+
+/** A question for terms is answered although its body cannot be read. */
+function unreadableBody(error: unknown): ToolgateError {
+  if (error instanceof ToolgateError && problemOf(error) !== undefined) return error;
+  throw error;
 }
 
 /** Returns why a call cannot be read; undefined: it failed otherwise. */

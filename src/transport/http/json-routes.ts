@@ -124,14 +124,16 @@ export class JsonRoutes {
   }
 
   #whole(exchange: HttpExchange, body: Buffer, limit: number): Buffer | Promise<Buffer> {
-    const coding = codingOf(exchange.request.headers);
     keepBody(exchange, body);
-    return coding === undefined ? body : this.#decoded(exchange, body, coding, limit);
+    if (exchange.request.headers["content-encoding"] === undefined) return body;
+    return this.#decoded(exchange, body, limit);
   }
 
   /** A small body may become a large one, which takes its share first. */
-  async #decoded(exchange: HttpExchange, body: Buffer, coding: string, limit: number): Promise<Buffer> {
-    const { record, caller } = exchange;
+  async #decoded(exchange: HttpExchange, body: Buffer, limit: number): Promise<Buffer> {
+    const { record, caller, request } = exchange;
+    const coding = codingOf(request.headers);
+    if (coding === undefined) return body;
     const usual = Math.min(limit, USUAL_BYTES);
     let whole = await decoded(body, coding, usual);
     this.#deps.pipeline.time.count(record, (whole?.length ?? usual) / DECODED_PER_MS);

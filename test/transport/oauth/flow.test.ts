@@ -108,6 +108,7 @@ it.each([
   [{ PUBLIC_URL: "http://gateway.example" }, false],
   [{ PUBLIC_URL: "http://gateway.example", OAUTH: "on" }, false],
   [{ PUBLIC_URL: "https://gateway.example", CONSOLE_URL: "http://console.example" }, false],
+  [{ PUBLIC_URL: "https://gateway.example/tools", OAUTH: "on" }, false],
   [{ HOST: "192.0.2.1" }, false],
   [{ CELL: "1" }, false],
   [{ CELL: "1", OAUTH: "on" }, true],

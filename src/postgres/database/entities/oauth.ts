@@ -7,7 +7,14 @@ export const OAuthGrantEntity = defineEntity({
   name: "OAuthGrant",
   tableName: "oauth_grant",
   properties: {
-    key: () => p.oneToOne(ApiKeyEntity).mapToPk().joinColumn("key_id").primary().deleteRule("cascade"),
+    key: () =>
+      p
+        .oneToOne(ApiKeyEntity)
+        .mapToPk()
+        .joinColumn("key_id")
+        .primary()
+        .deleteRule("cascade")
+        .updateRule("no action"),
     clientId: p.text(),
     name: p.text(),
     host: p.text(),
