@@ -223,11 +223,11 @@ it("mcp-remote bridges a host without remote servers", async () => {
     const signedIn = (async () => {
       for await (const line of lines) {
         const [url] = /https?:\/\/\S+\/oauth\/authorize\?\S+/.exec(line) ?? [];
-        if (url !== undefined) return fetch(await new Browser().approve(world.gateway, url));
+        if (url !== undefined) return new Browser().approve(world.gateway, url);
       }
       throw new Error("mcp-remote did not ask for a sign-in");
     })();
-    const answers = createInterface({ input: child.stdout });
+    const answered = once(createInterface({ input: child.stdout }), "line");
     const initialize = {
       protocolVersion: "2025-06-18",
       capabilities: {},
@@ -236,8 +236,11 @@ it("mcp-remote bridges a host without remote servers", async () => {
     child.stdin.write(
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: initialize })}\n`,
     );
-    expect((await signedIn).status).toBe(200);
-    const [answer] = await once(answers, "line");
+    const callback = await signedIn;
+    // It prints the address before it listens for the answer.
+    const send = () => fetch(callback).then(({ status }) => status, String);
+    await expect.poll(send).toBe(200);
+    const [answer] = await answered;
     expect(JSON.parse(String(answer))).toMatchObject({ id: 1, result: { serverInfo: { name: "toolgate" } } });
   } finally {
     child.kill();
