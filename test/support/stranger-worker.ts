@@ -8,7 +8,7 @@ parentPort?.on("message", (errand: Errand) => void run(errand));
  * Sends a request over four connections, each time after the answer to the one before, and posts the
  * statuses.
  */
-async function run({ port, text, times }: Errand): Promise<void> {
+async function run({ port, localAddress, text, times }: Errand): Promise<void> {
   const statuses = new Set<string>();
   let left = times;
   const sendAll = async () => {
@@ -21,7 +21,7 @@ async function run({ port, text, times }: Errand): Promise<void> {
   /** Resolves when nothing is left to send, or the server closes the connection. */
   function overOneConnection(): Promise<void> {
     return new Promise((resolve) => {
-      const socket = connect(port, "127.0.0.1");
+      const socket = connect({ port, host: "127.0.0.1", localAddress });
       let got = "";
       const next = () => {
         if (left <= 0) return void socket.destroy();
