@@ -30,21 +30,21 @@ export type BudgetUse = Message<"toolgate.v1.BudgetUse"> & {
   period: BudgetPeriod;
 
   /**
-   * Maximum, micro-USD; unset: no limit.
+   * Maximum; unset: no limit.
    *
    * @generated from field: optional int64 limit_usdc_microusd = 2;
    */
   limitUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Charged in the period, micro-USD. A refund is not subtracted.
+   * Charged in the period. A refund is not subtracted.
    *
    * @generated from field: int64 spent_usdc_microusd = 3;
    */
   spentUsdcMicrousd: bigint;
 
   /**
-   * Held by calls that run, micro-USD; counts against the limit.
+   * Held by calls that run; counts against the limit.
    *
    * @generated from field: int64 held_usdc_microusd = 4;
    */
@@ -79,21 +79,21 @@ export const BudgetUseSchema: GenMessage<BudgetUse> = /*@__PURE__*/
  */
 export type BudgetLimits = Message<"toolgate.v1.BudgetLimits"> & {
   /**
-   * Maximum per day (UTC), micro-USD; unset: no limit.
+   * Maximum per day (UTC); unset: no limit.
    *
    * @generated from field: optional int64 day_usdc_microusd = 1;
    */
   dayUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Maximum per calendar month (UTC), micro-USD; unset: no limit.
+   * Maximum per calendar month (UTC); unset: no limit.
    *
    * @generated from field: optional int64 month_usdc_microusd = 2;
    */
   monthUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Maximum in all, micro-USD; unset: no limit.
+   * Maximum in all; unset: no limit.
    *
    * @generated from field: optional int64 total_usdc_microusd = 3;
    */

@@ -164,7 +164,7 @@ export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Maximum price per call, micro-USD; unset: no limit. A more expensive call is FORBIDDEN, even with a
+   * Maximum price per call; unset: no limit. A more expensive call is FORBIDDEN, even with a
    * proof.
    *
    * @generated from field: optional int64 call_usdc_microusd = 2;
@@ -172,7 +172,7 @@ export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
   callUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Maximum spending from the balance per day (UTC), micro-USD; unset: no limit. Calls paid on the chain do
+   * Maximum spending from the balance per day (UTC); unset: no limit. Calls paid on the chain do
    * not count.
    *
    * @generated from field: optional int64 day_usdc_microusd = 3;
@@ -187,14 +187,14 @@ export type KeyLimits = Message<"toolgate.v1.KeyLimits"> & {
   tools: string[];
 
   /**
-   * Maximum spending from the balance per calendar month (UTC), micro-USD; unset: no limit.
+   * Maximum spending from the balance per calendar month (UTC); unset: no limit.
    *
    * @generated from field: optional int64 month_usdc_microusd = 5;
    */
   monthUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Maximum spending from the balance in all, micro-USD; unset: no limit. Counts from the key's first call.
+   * Maximum spending from the balance in all; unset: no limit. Counts from the key's first call.
    *
    * @generated from field: optional int64 total_usdc_microusd = 6;
    */

@@ -193,14 +193,14 @@ export type GetRevenueResponse = Message<"toolgate.v1.GetRevenueResponse"> & {
   models: ModelMargin[];
 
   /**
-   * All charges, micro-USD.
+   * All charges.
    *
    * @generated from field: int64 charged_usdc_microusd = 3;
    */
   chargedUsdcMicrousd: bigint;
 
   /**
-   * All refunds in the period, of charges of any time, micro-USD.
+   * All refunds in the period, of charges of any time.
    *
    * @generated from field: int64 refunded_usdc_microusd = 4;
    */
@@ -249,14 +249,14 @@ export type AccountRevenue = Message<"toolgate.v1.AccountRevenue"> & {
   calls: bigint;
 
   /**
-   * Charged, micro-USD.
+   * Charged.
    *
    * @generated from field: int64 charged_usdc_microusd = 3;
    */
   chargedUsdcMicrousd: bigint;
 
   /**
-   * Refunded in the period, micro-USD.
+   * Refunded in the period.
    *
    * @generated from field: int64 refunded_usdc_microusd = 4;
    */
@@ -291,21 +291,21 @@ export type ModelMargin = Message<"toolgate.v1.ModelMargin"> & {
   calls: bigint;
 
   /**
-   * Charged, micro-USD.
+   * Charged.
    *
    * @generated from field: int64 charged_usdc_microusd = 3;
    */
   chargedUsdcMicrousd: bigint;
 
   /**
-   * The part of it whose cost is known, micro-USD: the margin is this minus `cost_usdc_microusd`.
+   * The part of it whose cost is known: the margin is this minus `cost_usdc_microusd`.
    *
    * @generated from field: int64 costed_usdc_microusd = 4;
    */
   costedUsdcMicrousd: bigint;
 
   /**
-   * What the model's servers charged for that part, by the cost prices in the configuration, micro-USD.
+   * What the model's servers charged for that part, by the cost prices in the configuration.
    *
    * @generated from field: int64 cost_usdc_microusd = 5;
    */
@@ -361,14 +361,14 @@ export const TryToolRequestSchema: GenMessage<TryToolRequest> = /*@__PURE__*/
  */
 export type TryToolResponse = Message<"toolgate.v1.TryToolResponse"> & {
   /**
-   * Price, micro-USD.
+   * Price.
    *
    * @generated from field: int64 price_usdc_microusd = 1;
    */
   priceUsdcMicrousd: bigint;
 
   /**
-   * What the call would be charged, micro-USD.
+   * What the call would be charged.
    *
    * @generated from field: int64 charge_usdc_microusd = 2;
    */
@@ -1056,14 +1056,14 @@ export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
   activeRuns: bigint;
 
   /**
-   * Liabilities to accounts, micro-USD: what they could spend or get back.
+   * Liabilities to accounts: what they could spend or get back.
    *
    * @generated from field: int64 liabilities_usdc_microusd = 6;
    */
   liabilitiesUsdcMicrousd: bigint;
 
   /**
-   * Total charged minus refunds, micro-USD; unset while a large ledger is being summed.
+   * Total charged minus refunds; unset while a large ledger is being summed.
    *
    * @generated from field: optional int64 revenue_usdc_microusd = 7;
    */
@@ -1077,7 +1077,7 @@ export type GetStatusResponse = Message<"toolgate.v1.GetStatusResponse"> & {
   suspenseCount: bigint;
 
   /**
-   * Sum of transfers in suspense, micro-USD.
+   * Sum of transfers in suspense.
    *
    * @generated from field: int64 suspense_usdc_microusd = 9;
    */
@@ -1119,14 +1119,14 @@ export type TreasuryStatus = Message<"toolgate.v1.TreasuryStatus"> & {
   tokenAccount: string;
 
   /**
-   * Finalized balance on the chain, micro-USD; unset if no endpoint responds.
+   * Finalized balance on the chain; unset if no endpoint responds.
    *
    * @generated from field: optional int64 held_usdc_microusd = 3;
    */
   heldUsdcMicrousd?: bigint | undefined;
 
   /**
-   * Balance by the ledger, micro-USD; unset until the treasury watch has started.
+   * Balance by the ledger; unset until the treasury watch has started.
    *
    * @generated from field: optional int64 expected_usdc_microusd = 4;
    */
@@ -1287,7 +1287,7 @@ export type MinuteOfCalls = Message<"toolgate.v1.MinuteOfCalls"> & {
   failed: number;
 
   /**
-   * Charged, micro-USD.
+   * Charged.
    *
    * @generated from field: int64 charged_usdc_microusd = 4;
    */
@@ -1420,7 +1420,7 @@ export type FailedPayment = Message<"toolgate.v1.FailedPayment"> & {
   quoteId: string;
 
   /**
-   * Amount the treasury received, micro-USD; unset if nothing.
+   * Amount the treasury received; unset if nothing.
    *
    * @generated from field: optional int64 amount_usdc_microusd = 4;
    */

@@ -57,21 +57,21 @@ export type Receipt = Message<"toolgate.v1.Receipt"> & {
   tool: string;
 
   /**
-   * Price that was quoted, micro-USD.
+   * Price that was quoted.
    *
    * @generated from field: int64 quoted_usdc_microusd = 6;
    */
   quotedUsdcMicrousd: bigint;
 
   /**
-   * Amount debited, micro-USD (specification 2.5); at most the price that was quoted.
+   * Amount debited (specification 2.5); at most the price that was quoted.
    *
    * @generated from field: int64 debited_usdc_microusd = 7;
    */
   debitedUsdcMicrousd: bigint;
 
   /**
-   * Amount refunded, micro-USD; at most the amount debited.
+   * Amount refunded; at most the amount debited.
    *
    * @generated from field: int64 refunded_usdc_microusd = 8;
    */

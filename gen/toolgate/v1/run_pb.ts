@@ -51,7 +51,7 @@ export type Run = Message<"toolgate.v1.Run"> & {
   status: RunStatus;
 
   /**
-   * Amount charged, micro-USD; 0 unless completed.
+   * Amount charged; 0 unless completed.
    *
    * @generated from field: int64 spent_usdc_microusd = 5;
    */
@@ -93,7 +93,7 @@ export type Run = Message<"toolgate.v1.Run"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Price that was quoted, micro-USD; the charge is at most this.
+   * Price that was quoted; the charge is at most this.
    *
    * @generated from field: int64 quoted_usdc_microusd = 11;
    */

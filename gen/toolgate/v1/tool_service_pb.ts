@@ -163,7 +163,7 @@ export type GetPriceResponse = Message<"toolgate.v1.GetPriceResponse"> & {
   balanceUsdcMicrousd: bigint;
 
   /**
-   * What the balance lacks for the call, micro-USD; 0 if it covers the price.
+   * What the balance lacks for the call; 0 if it covers the price.
    *
    * @generated from field: int64 missing_usdc_microusd = 5;
    */

@@ -31,7 +31,7 @@ export type SuspendedTransfer = Message<"toolgate.v1.SuspendedTransfer"> & {
   txSignature: string;
 
   /**
-   * Amount the treasury received, micro-USD.
+   * Amount the treasury received.
    *
    * @generated from field: int64 amount_usdc_microusd = 2;
    */
@@ -345,7 +345,7 @@ export type GetTreasuryResponse = Message<"toolgate.v1.GetTreasuryResponse"> & {
   suspenseCount: bigint;
 
   /**
-   * Sum of open transfers in suspense, micro-USD.
+   * Sum of open transfers in suspense.
    *
    * @generated from field: int64 suspense_usdc_microusd = 4;
    */
@@ -366,14 +366,14 @@ export const GetTreasuryResponseSchema: GenMessage<GetTreasuryResponse> = /*@__P
  */
 export type TreasuryWatch = Message<"toolgate.v1.TreasuryWatch"> & {
   /**
-   * Balance when the watch started, micro-USD: the operator's money.
+   * Balance when the watch started: the operator's money.
    *
    * @generated from field: int64 opening_usdc_microusd = 1;
    */
   openingUsdcMicrousd: bigint;
 
   /**
-   * Opening balance plus every movement since, micro-USD: its expected balance.
+   * Opening balance plus every movement since: its expected balance.
    *
    * @generated from field: int64 expected_usdc_microusd = 2;
    */

@@ -93,7 +93,8 @@ function bindingsIn(service: DescService, annotations: Annotations): Binding[] {
 }
 
 const TYPES_NOTE =
-  "[All services](README.md). In JSON an enum has the name in parentheses, and an unset `… or null` is null.";
+  "[All services](README.md). In JSON an enum has the name in parentheses, and an unset `… or null` is " +
+  "null. Times are in UTC; the value 0 of an enum is never sent unless it is listed.";
 
 /** Messages that are the request or the response of one method: they are described there. */
 function requestsAndResponses(services: readonly DescService[]): Set<DescMessage> {

@@ -54,7 +54,8 @@ export class Types {
   #item(field: DescField): string {
     const rules = this.#rules(field);
     const term = `\`${field.name}\` ${this.#type(field)}${rules === "" ? "" : `; ${rules}`}`;
-    const comment = commentOf(field);
+    const isTime = field.message?.typeName === "google.protobuf.Timestamp";
+    const comment = isTime ? commentOf(field).replace(/,? UTC\b/, "") : commentOf(field);
     return defined(term, comment === `The ${field.name}.` ? "" : comment);
   }
 
@@ -62,7 +63,8 @@ export class Types {
   section(desc: DescMessage | DescEnum): string[] {
     const head = [`## ${desc.name}`, "", commentOf(desc), ""];
     if (desc.kind === "message") return [...head, ...this.#status(desc), ...this.fields(desc)];
-    const items = desc.values.map((value) => {
+    const sent = desc.values.filter((value) => commentOf(value) !== "Never sent.");
+    const items = sent.map((value) => {
       const json = this.#annotations.jsonValue(value);
       const term = `${value.number} \`${value.name}\`${json === undefined ? "" : ` (\`${json}\`)`}`;
       return defined(term, commentOf(value));
@@ -125,7 +127,7 @@ function keywordWords(keywords: Schema): string[] {
   const words = [
     range(keywords["minLength"], keywords["maxLength"], "characters"),
     range(keywords["minItems"], keywords["maxItems"], "items"),
-    range(minimum, maximum, ""),
+    range(unlessWidest(minimum), unlessWidest(maximum), ""),
     exclusiveMinimum === undefined ? "" : `above ${text(exclusiveMinimum)}`,
     exclusiveMaximum === undefined ? "" : `below ${text(exclusiveMaximum)}`,
     pattern === undefined ? "" : `\`${text(pattern)}\``,
@@ -135,6 +137,11 @@ function keywordWords(keywords: Schema): string[] {
     not === undefined ? "" : `not ${text(isEnum(not) ? not.enum : not)}`,
   ];
   return words.filter((word) => word !== "");
+}
+
+/** Beyond these a number in JSON is not exact: no limit of the field's own. */
+function unlessWidest(limit: JsonValue | undefined): JsonValue | undefined {
+  return limit === Number.MAX_SAFE_INTEGER || limit === Number.MIN_SAFE_INTEGER ? undefined : limit;
 }
 
 function isEnum(not: JsonValue): not is { enum: JsonValue } {
