@@ -16,12 +16,15 @@ import { requireIssued } from "../payments/issued-challenge.ts";
 import { requireToolAccess } from "./refusals.ts";
 import { toolAttributes, type ToolCallResult } from "./run-and-capture.ts";
 
-/** A call as any transport receives it. */
-export interface ToolCall extends ProofCarriers {
-  readonly tool: string;
+interface FormedParams {
   readonly params: JsonObject;
   /** The API whose body the params are, and the result. Undefined: the tool's own. */
   readonly form?: Form | undefined;
+}
+
+/** A call as any transport receives it. */
+export interface ToolCall extends ProofCarriers, FormedParams {
+  readonly tool: string;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -64,16 +67,16 @@ export function callTool(
 }
 
 /** Returns the call without params that are null: absent. Bodies of other APIs are forwarded as they came. */
-function withPresentParams(tool: Tool, call: ToolCall): ToolCall {
+export function withPresentParams<Call extends FormedParams>(tool: Tool, call: Call): Call {
   if (call.form !== undefined) return call;
   const params = withoutNulls(call.params, tool.inputSchema);
   return params === call.params ? call : { ...call, params };
 }
 
 /** @throws ToolgateError INVALID_REQUEST; UNAVAILABLE from a tool that cannot run yet */
-function prepare(
+export function prepare(
   tool: Tool,
-  { form, params }: ToolCall,
+  { form, params }: FormedParams,
   record: CallRecord | undefined,
 ): PreparedCall | Promise<PreparedCall> {
   if (form !== undefined && !tool.modelApi?.forms.has(form))

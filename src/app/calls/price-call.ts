@@ -1,8 +1,7 @@
 import type { Caller } from "../../domain/accounts/caller.ts";
-import { withoutNulls } from "../../domain/calls/absent.ts";
 import type { CallRecord } from "../../domain/calls/call-context.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
-import type { ToolCall } from "./call-tool.ts";
+import { prepare, type ToolCall, withPresentParams } from "./call-tool.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { limitError, requirePriceWithinLimit, requireToolAccess } from "./refusals.ts";
 import type { Ledger } from "./ledger.ts";
@@ -29,14 +28,13 @@ export interface CallPrice {
  */
 export async function priceCall(
   { catalogue, ledger }: PriceCallDeps,
-  call: Pick<ToolCall, "tool" | "params">,
+  call: Pick<ToolCall, "tool" | "params" | "form">,
   caller: Caller,
   record?: CallRecord,
 ): Promise<CallPrice> {
   const tool = catalogue.resolve(call.tool);
   requireToolAccess(tool, caller);
-  const params = withoutNulls(call.params, tool.inputSchema);
-  const { price } = (await tool.prepareFor?.(params, record)) ?? tool.prepare(params);
+  const { price } = await prepare(tool, withPresentParams(tool, call), record);
   requirePriceWithinLimit(tool.name, caller, price);
   const counted = { keyId: caller.keyId, tool: tool.name, price };
   const [balance, refusal] = await Promise.all([

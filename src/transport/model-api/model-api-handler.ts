@@ -36,6 +36,11 @@ export interface ModelApiRoutes {
 /** Before the paths of an API, where wallets buy its calls without an API key. */
 const SOLD = "/x402";
 
+/** After the path of a call: its price is asked for. */
+const PRICE = "/price";
+
+type Asked = "call" | "price";
+
 export class ModelApiHandler implements HttpHandler {
   readonly #deps: ModelCallsDeps;
   readonly #api: ModelApiRoutes;
@@ -52,27 +57,31 @@ export class ModelApiHandler implements HttpHandler {
     const isSold = url.startsWith(SOLD + this.#api.base);
     if (!isSold && !url.startsWith(this.#api.base)) return false;
     const exchange = this.#deps.routes.open(this.#api.transport, request, response, gone);
-    void this.#serve(isSold ? { ...exchange, path: exchange.path.slice(SOLD.length) } : exchange);
+    const path = isSold ? exchange.path.slice(SOLD.length) : exchange.path;
+    const called = path.endsWith(PRICE) && !isSold ? path.slice(0, -PRICE.length) : undefined;
+    if (called !== undefined && this.#api.toolOf(called) !== undefined)
+      void this.#serve({ ...exchange, path: called, resource: called }, "price");
+    else void this.#serve({ ...exchange, path }, "call");
     return true;
   }
 
-  #find(exchange: HttpExchange): FoundRoute {
+  #find(exchange: HttpExchange, asked: Asked): FoundRoute {
     const { routes } = this.#deps;
     const { path, resource } = exchange;
     const tool = this.#api.toolOf(path);
     // Large bodies are read for accounts only.
     if (tool !== undefined && resource !== path) return routes.find(exchange, `${SOLD}/${tool}`);
-    const contractPath = tool === undefined ? this.#api.contractPath(path) : "/v1/mcp/tools/call";
+    const contractPath = tool === undefined ? this.#api.contractPath(path) : `/v1/mcp/tools/${asked}`;
     return routes.find(exchange, contractPath, this.#api.bodyLimit(path, this.#calls));
   }
 
-  async #serve(exchange: HttpExchange): Promise<void> {
+  async #serve(exchange: HttpExchange, asked: Asked): Promise<void> {
     const { routes, pipeline, clock } = this.#deps;
     const { headers, record } = exchange;
     let named: readonly Header[] = headers;
     try {
       requireHost(exchange.request);
-      const found = this.#find(exchange);
+      const found = this.#find(exchange, asked);
       const arriving = routes.read(exchange, found, await routes.authenticate(exchange, found));
       const body = arriving instanceof Promise ? await arriving : arriving;
       headers.push(...this.#api.headersOf(headers, clock));

@@ -1,7 +1,15 @@
 import { isMessage, type MessageShape } from "@bufbuild/protobuf";
 import { receiptToJson } from "#gen/toolgate/v1/receipt_http.ts";
-import { callToolRequestFromJson } from "#gen/toolgate/v1/tool_service_http.ts";
-import { CallToolResponseSchema } from "#gen/toolgate/v1/tool_service_pb.ts";
+import {
+  callToolRequestFromJson,
+  getPriceRequestFromJson,
+  getPriceResponseToJson,
+} from "#gen/toolgate/v1/tool_service_http.ts";
+import {
+  CallToolResponseSchema,
+  GetPriceResponseSchema,
+  ToolService,
+} from "#gen/toolgate/v1/tool_service_pb.ts";
 import { buyToolRequestFromJson } from "#gen/toolgate/v1/wallet_service_http.ts";
 import { BuyToolResponseSchema } from "#gen/toolgate/v1/wallet_service_pb.ts";
 import { parseBody } from "#httpjson/runtime/index.ts";
@@ -40,6 +48,13 @@ export interface AskedStream {
   readonly errorEvent?: (error: JsonObject, sent: number) => object;
 }
 
+const PRICE = ToolService.method.getPrice;
+
+function readerOf({ method, endpoint }: Operation) {
+  if (method === PRICE) return getPriceRequestFromJson;
+  return endpoint.key === "wallet" ? buyToolRequestFromJson : callToolRequestFromJson;
+}
+
 /** The calls of the model APIs: of their bodies, whole and streamed. */
 export class ModelCalls {
   readonly #deps: ModelCallsDeps;
@@ -73,7 +88,7 @@ export class ModelCalls {
     return body;
   }
 
-  /** Returns the answer of a call, with its charge. */
+  /** Returns the answer of a call, with its charge; or its price, if the operation is that. */
   async run(
     exchange: HttpExchange,
     operation: Operation,
@@ -82,8 +97,8 @@ export class ModelCalls {
   ): Promise<JsonObject> {
     const { routes, pipeline } = this.#deps;
     const context = { ...routes.context(exchange, "step"), form, ...more };
-    const read = operation.endpoint.key === "wallet" ? buyToolRequestFromJson : callToolRequestFromJson;
-    const answer = await pipeline.invoke(operation, read({ tool, params }), context);
+    const answer = await pipeline.invoke(operation, readerOf(operation)({ tool, params }), context);
+    if (isMessage(answer, GetPriceResponseSchema)) return objectOf(getPriceResponseToJson(answer));
     if (!isMessage(answer, CallToolResponseSchema) && !isMessage(answer, BuyToolResponseSchema))
       throw new TypeError(`a tool call was answered with ${answer.$typeName}`);
     return chargedAnswer(answer);
@@ -97,7 +112,8 @@ export class ModelCalls {
     stream: AskedStream | undefined,
     more: Partial<RequestContext> = {},
   ): Promise<HttpResponse> {
-    if (!stream) return { status: 200, json: await this.run(exchange, operation, call, more) };
+    if (!stream || operation.method === PRICE)
+      return { status: 200, json: await this.run(exchange, operation, call, more) };
     const { response, headers, gone } = exchange;
     const output = new EventStream(response, headers, gone, stream.form);
     try {

@@ -79,8 +79,9 @@ export function toolService(
         return failed(error);
       }
     },
-    async getPrice({ tool, params = {} }, { caller, record }) {
-      const { price, metered, balance, missing } = await priceCall(deps, { tool, params }, caller, record);
+    async getPrice({ tool, params = {} }, { caller, record, form }) {
+      const call = { tool, params, form };
+      const { price, metered, balance, missing } = await priceCall(deps, call, caller, record);
       return {
         tool,
         priceUsdcMicrousd: price,
