@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import * as client from "../../src/client/index.ts";
 import * as node from "../../src/client/node/index.ts";
 import { ROOT } from "../tooling/command.ts";
-import { exampleFiles, linkedFiles, quotedFiles, tableOfClients } from "./page.ts";
+import { exampleFiles, linkedFiles, tableOfClients } from "./page.ts";
 
 describe("the documentation", () => {
   it("imports from the client package only what it exports", () => {
@@ -25,12 +25,6 @@ describe("the documentation", () => {
 describe("docs/guides/clients.md", () => {
   it("links to every example of docs/examples", () => {
     expect(linkedFiles().sort()).toEqual([...exampleFiles().keys()].sort());
-  });
-
-  it("quotes examples without a change", () => {
-    const quoted = quotedFiles();
-    expect(quoted.size).toBeGreaterThan(0);
-    for (const [file, text] of quoted) expect(exampleFiles().get(file), file).toBe(text);
   });
 
   it("shows MCP hosts the same file of servers as the README", () => {

@@ -39,16 +39,6 @@ export function linkedFiles(): string[] {
   return [...new Set(Array.from(links, ([, file = ""]) => file))];
 }
 
-/** The example files that the page quotes: a link to the file, and the block that follows. */
-export function quotedFiles(): Map<string, string> {
-  const quoted = new Map<string, string>();
-  for (const [, file = "", text = ""] of readPage().matchAll(
-    /\]\(\.\.\/examples\/([\w./-]+)\)[^\n]*:\n\n```\w+\n([\s\S]*?)^```$/gm,
-  ))
-    quoted.set(file, text);
-  return quoted;
-}
-
 export function exampleFiles(): Map<string, string> {
   const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),

@@ -58,6 +58,16 @@ it("CONTRIBUTING.md names only paths that exist", () => {
   expect(paths.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);
 });
 
+it("pages of docs name only tests that exist", () => {
+  const tests = pages("docs").flatMap((page) =>
+    Array.from(read(page).matchAll(/`(test\/[\w./-]+)`/g), ([, name = ""]) => name),
+  );
+  const exists = (name: string) =>
+    ["", ".ts", ".test.ts"].some((end) => existsSync(path.join(ROOT, name + end)));
+  expect(tests.length).toBeGreaterThan(50);
+  expect(tests.filter((name) => !exists(name))).toEqual([]);
+});
+
 it("test/README.md names every folder of test", () => {
   const folders = readdirSync(path.join(ROOT, "test"), { withFileTypes: true });
   const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name);
