@@ -9,8 +9,8 @@ export interface Call {
   readonly key?: string | undefined;
   /** Over the OpenAI API, whole or streamed; undefined: over /v1. */
   readonly openai?: "whole" | "streamed" | undefined;
-  /** PAYMENT-SIGNATURE of a call without an API key; `proof` has its transaction. */
-  readonly paymentSignature?: string | undefined;
+  /** PAYMENT-SIGNATURE or Authorization of a call without an API key; `proof` has its transaction. */
+  readonly payment?: Readonly<Record<string, string>> | undefined;
   /** Its proof of payment. */
   readonly proof?: { readonly tx: string; readonly quoteId: string } | undefined;
 }
@@ -55,14 +55,14 @@ export async function post(
   call: Call,
   ms: number,
 ): Promise<Reply | undefined> {
-  const { tool, params, key, proof, openai, paymentSignature } = call;
+  const { tool, params, key, proof, openai, payment } = call;
   const idempotency = key !== undefined && (openai ? { "idempotency-key": key } : { idempotency_key: key });
   const own =
     apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}`, ...(proof && xPayment(proof)) };
   const headers = {
     "content-type": "application/json",
     ...own,
-    ...(paymentSignature !== undefined && { "payment-signature": paymentSignature }),
+    ...payment,
     ...(openai && idempotency),
   };
   const [path, sent] =

@@ -1,5 +1,6 @@
 import { VersionedTransaction } from "@solana/web3.js";
 import { base58 } from "@scure/base";
+import { Challenge, Credential } from "mppx";
 import { z } from "zod";
 import { buildPayment, encodeTransaction } from "../../src/client/transaction.ts";
 import { Buyer } from "./buyer.ts";
@@ -41,20 +42,33 @@ async function buysOnce(buyer: Buyer): Promise<void> {
   if (!offered) return;
   if (offered.status !== 402 || offered.body.code !== "PAYMENT_REQUIRED")
     return buyer.violated("a wallet without a key gets an offer", call, offered);
-  const { tx, paid } = sign(buyer, call, offered);
-  const reply = await buyer.insist(paid);
+  const { tx, x402, credential } = sign(buyer, call, offered);
+  const paid = buyer.dice.pick([x402, credential]);
+  // One transaction in both schemes at two instances: one charge, one answer.
+  const isRace = buyer.dice.next() < 0.3;
+  const [first, other] = isRace
+    ? await Promise.all([buyer.insist(x402, 0), buyer.insist(credential, 1)])
+    : [await buyer.insist(paid)];
+  const reply = first?.status === 200 ? first : (other ?? first);
   if (!reply) return;
   if (reply.status === 200) {
     buyer.boughtWith(tx, paid, reply);
-    return buyer.buysEverywhere(paid);
+    return buyer.buysEverywhere(x402, credential, paid);
   }
   // A blockhash or quote may expire while everything fails. The chain shows whether USDC moved.
   if (reply.status !== 402 || !["INVALID_PAYMENT", "QUOTE_EXPIRED"].includes(reply.body.code ?? ""))
     buyer.violated("a wallet's payment buys its call, or is refused for its expiry", paid, reply);
 }
 
-/** The call with its payment, recorded before it is sent: the signature follows from both keys. */
-function sign({ market, customer }: Buyer, call: Call, { headers }: Reply): { tx: string; paid: Call } {
+/** A call with its payment in x402 and in the scheme `Payment`. */
+interface Signed {
+  readonly tx: string;
+  readonly x402: Call;
+  readonly credential: Call;
+}
+
+/** The payment is recorded before it is sent: the signature follows from both keys. */
+function sign({ market, customer }: Buyer, call: Call, { headers }: Reply): Signed {
   const header = headers.get("payment-required") ?? "";
   const [accepted] = offer.parse(JSON.parse(Buffer.from(header, "base64").toString())).accepts;
   const { amount, asset: mint, extra } = accepted;
@@ -74,5 +88,8 @@ function sign({ market, customer }: Buyer, call: Call, { headers }: Reply): { tx
   const tx = base58.encode(transaction.signatures[0] ?? new Uint8Array());
   market.reference.paid(tx, BigInt(amount), customer, true);
   const sent = Buffer.from(JSON.stringify({ x402Version: 2, payload, accepted })).toString("base64");
-  return { tx, paid: { ...call, proof: { tx, quoteId: "" }, paymentSignature: sent } };
+  const challenge = Challenge.deserialize(headers.get("www-authenticate") ?? "");
+  const authorization = Credential.serialize({ challenge, payload: { type: "transaction", ...payload } });
+  const paid = (payment: Record<string, string>) => ({ ...call, proof: { tx, quoteId: "" }, payment });
+  return { tx, x402: paid({ "payment-signature": sent }), credential: paid({ authorization }) };
 }
