@@ -1,6 +1,7 @@
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
 import type { Random } from "../core/clock.ts";
+import { secretKeyOf } from "../core/secret-key.ts";
 
 /** Prefix of every API key (specification 5). */
 export const KEY_PREFIX = "sk-agent-";
@@ -26,9 +27,6 @@ const VERSION = 1 + RANDOM;
 const CELL = VERSION + 2;
 const SIGNED = CELL + 2;
 const LENGTH = SIGNED + MAC;
-
-/** Imported HMAC keys: importing costs eight times as much as using one. */
-const imported = new WeakMap<Buffer, KeyObject>();
 
 export interface KeySecret {
   readonly version: number;
@@ -83,7 +81,5 @@ export function isSignedWith({ signed, mac }: ParsedKey, secret: Buffer): boolea
 }
 
 function macOf(signed: Buffer, secret: Buffer): Buffer {
-  let key = imported.get(secret);
-  if (!key) imported.set(secret, (key = createSecretKey(secret)));
-  return createHmac("sha256", key).update(signed).digest().subarray(0, MAC);
+  return createHmac("sha256", secretKeyOf(secret)).update(signed).digest().subarray(0, MAC);
 }

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import type { Random } from "../core/clock.ts";
+import { secretKeyOf } from "../core/secret-key.ts";
 import type { SealingKey, SealingKeys } from "../payments/quote.ts";
 
 const CIPHER = "aes-256-gcm";
@@ -58,6 +59,6 @@ export class SealedBodies {
 
   /** The prefix separates it from everything else that the secret seals. */
   #keyOf({ secret }: SealingKey, accountId: string): Buffer {
-    return createHmac("sha256", secret).update(`${this.#purpose}:`).update(accountId).digest();
+    return createHmac("sha256", secretKeyOf(secret)).update(`${this.#purpose}:`).update(accountId).digest();
   }
 }

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
 import { NO_CELL, type Cell } from "../core/ids.ts";
 import type { Clock, Random } from "../core/clock.ts";
+import { secretKeyOf } from "../core/secret-key.ts";
 import type { SealingKey, SealingKeys } from "../payments/quote.ts";
 
 /** Bytes: key version, time, random, authentication code, cell. */
@@ -53,7 +54,7 @@ export class SealedNonces {
 
 /** The prefix separates it from everything else that the key authenticates. */
 function codeOf({ secret }: SealingKey, content: Buffer, cell: Buffer): Buffer {
-  return createHmac("sha256", secret)
+  return createHmac("sha256", secretKeyOf(secret))
     .update("sign-in:")
     .update(content)
     .update(cell)

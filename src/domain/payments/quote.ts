@@ -1,16 +1,9 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hash,
-  timingSafeEqual,
-  type KeyObject,
-} from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hash, timingSafeEqual } from "node:crypto";
 import { decodeBase58, encodeBase58 } from "../core/base58.ts";
 import { NO_CELL, type Cell, idOf, uuidOf } from "../core/ids.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { MicroUsd } from "../core/money.ts";
+import { secretKeyOf } from "../core/secret-key.ts";
 
 /** The account of a quote that any wallet may pay: the payer's account makes the call. */
 export const ANY_WALLET = `acct_${"0".repeat(32)}`;
@@ -69,8 +62,6 @@ export class Quotes {
   readonly #random: Random;
   readonly #ttlMs: number;
   readonly #cell: Cell;
-  /** Imported keys: importing one costs more than sealing. */
-  readonly #imported = new WeakMap<Buffer, KeyObject>();
 
   constructor(keys: SealingKeys, clock: Clock, random: Random, ttlSeconds: number, cell = NO_CELL) {
     this.#keys = keys;
@@ -167,7 +158,7 @@ export class Quotes {
   #mac({ quoteId, keyVersion = sealedOf(quoteId)?.readUInt16BE(1) }: SealedId, text: string): Buffer {
     const key = keyVersion === undefined ? undefined : this.#keys.version(keyVersion);
     if (!key) throw new Error("no key seals this quote");
-    return createHmac("sha256", this.#import(key.secret)).update(text).digest();
+    return createHmac("sha256", secretKeyOf(key.secret)).update(text).digest();
   }
 
   #seal(record: Buffer, { version, secret }: SealingKey): Buffer {
@@ -175,7 +166,7 @@ export class Quotes {
     const nonce = this.#random.bytes(NONCE);
     const cell = Buffer.from([this.#cell.number >> 8, this.#cell.number & 0xff]);
     const named = Buffer.concat([header, cell]);
-    const cipher = createCipheriv(CIPHER, this.#import(secret), nonce).setAAD(named);
+    const cipher = createCipheriv(CIPHER, secretKeyOf(secret), nonce).setAAD(named);
     return Buffer.concat([header, nonce, cipher.update(record), cipher.final(), cipher.getAuthTag(), cell]);
   }
 
@@ -186,22 +177,13 @@ export class Quotes {
       sealed.subarray(HEADER + NONCE, -CELL),
     ];
     try {
-      const decipher = createDecipheriv(CIPHER, this.#import(key.secret), nonce)
+      const decipher = createDecipheriv(CIPHER, secretKeyOf(key.secret), nonce)
         .setAAD(Buffer.concat([header, cell]))
         .setAuthTag(content.subarray(-TAG));
       return Buffer.concat([decipher.update(content.subarray(0, -TAG)), decipher.final()]);
     } catch {
       return undefined;
     }
-  }
-
-  #import(secret: Buffer): KeyObject {
-    let key = this.#imported.get(secret);
-    if (!key) {
-      key = createSecretKey(secret);
-      this.#imported.set(secret, key);
-    }
-    return key;
   }
 }
 
