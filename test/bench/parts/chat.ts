@@ -1,14 +1,18 @@
 import type { Part, Target } from "../bench.ts";
 import { readChats } from "../chat-reader.ts";
+import { postRequest } from "../http-request.ts";
 import { compare, type Side } from "../measure.ts";
 import { line } from "../report.ts";
 
 const CHATS = { streams: 16, chunks: 200, pauseMs: 5 };
 
-/** Streamed chats through /openai/v1, and a proxy of the same model server that pipes node:http streams. */
+/** Ten tokens, without a pause. */
+const WHOLE = { model: "m", max_tokens: 10, messages: [{ role: "user", content: "10 0" }] };
+
+/** Chats through /openai/v1, and a proxy of the same model server that pipes node:http streams. */
 export const chat: Part = {
   name: "chat",
-  title: "9. streamed chat",
+  title: "9. chat",
   why: "Users of chat tools: the delay before the first token",
   async run(bench) {
     const { world, plan } = bench;
@@ -28,7 +32,12 @@ export const chat: Part = {
     const [ours, bare] = [side(gateway), side(proxy)];
     await compare(ours, bare, { ...plan, rounds: 1 });
     const rounds = await compare(ours, bare, plan);
+    const requests = [postRequest("/openai/v1/chat/completions", key, WHOLE)];
+    const expect = { status: 200, body: '"finish_reason":"stop"' };
+    const whole = (target: Target) => bench.side(target, { connections: 16, requests, expect });
+    const wholes = await compare(whole(gateway), whole(proxy), plan);
     return [
+      line("whole, 16 connections: throughput, CPU", wholes, "node:http proxy", ["perSecond", "cpuMicros"]),
       line("time to first token", rounds, "node:http proxy", ["p50Ms"]),
       line("CPU per chunk", rounds, "node:http proxy", ["cpuMicros"]),
     ];

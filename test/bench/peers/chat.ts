@@ -13,15 +13,22 @@ const [kind, target] = process.argv.slice(2);
 
 listen(kind === "model" ? (request, response) => void model(request, response) : proxy);
 
-/** Streams as many chunks, and with such pauses, as the last message says: `chunks pauseMs`. */
+/** Streams as many chunks, and with such pauses, as the last message says: `chunks pauseMs`; or sends all. */
 async function model(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url?.endsWith("/models")) {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ object: "list", data: [{ id: "m" }] }));
     return;
   }
-  const { messages } = (await json(request)) as { messages: { content: string }[] };
+  const { messages, stream } = (await json(request)) as { messages: { content: string }[]; stream?: boolean };
   const [count = 0, pauseMs = 0] = (messages.at(-1)?.content ?? "").split(" ").map(Number);
+  if (stream !== true) {
+    response.writeHead(200, { "content-type": "application/json" });
+    const message = { role: "assistant", content: "token ".repeat(count) };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    response.end(JSON.stringify({ ...HEAD, object: "chat.completion", choices, usage: USAGE }));
+    return;
+  }
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (let at = 0; at < count && !response.destroyed; at++) {
     response.write(event({ content: `token ${at} ` }, null));
