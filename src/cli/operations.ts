@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import type { ExplainedFailure, Operations, ServiceStatus } from "../app/operations/operations.ts";
-import type { OperatorAction } from "../app/operations/operator-actions.ts";
+import type { ActionFilter, OperatorAction } from "../app/operations/operator-actions.ts";
 import { ConfigError, collectSecrets } from "../config/config.ts";
 import { formatUsdc } from "../domain/core/money.ts";
 import { createLogger } from "../log.ts";
@@ -34,10 +34,13 @@ export function addOperationsCommands(program: Command): void {
       "lists the operator log, newest first; with --json a last line has next_cursor if there are more",
     )
     .addOption(limitOption("actions"))
+    .option("--action <name>", "only actions of this name, such as account.adjust")
+    .option("--operator <id>", "only those of this account or credential")
+    .option("--target <id>", "only those on this, such as an account")
     .option("--cursor <cursor>", "continue after the previous page")
     .option("--json", "print JSON lines")
-    .action(async ({ limit, cursor, json }: PageOptions) => {
-      const page = await withPostgres((postgres) => postgres.operatorActions.list({ limit, cursor }));
+    .action(async ({ json, cursor, ...query }: PageOptions & ActionFilter) => {
+      const page = await withPostgres((postgres) => postgres.operatorActions.list({ ...query, cursor }));
       printPage(page, { json, record: actionRecord, nothing: "The operator log is empty." });
     });
 

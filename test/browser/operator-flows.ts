@@ -97,7 +97,16 @@ export function operatorFlows(world: ConsoleWorld): void {
     const log = page.getByRole("table", { name: "Operator actions" });
     await log.waitFor();
     expect(await log.getByRole("row").count()).toBe(5);
-    expect(await log.textContent()).toContain("Goodwill");
+    expect(await log.textContent()).toContain("Adjusted a balance by $1.25: “Goodwill”");
+    const rows = () => log.getByRole("row").count();
+    await page.getByLabel("Action", { exact: true }).selectOption("Adjusted a balance");
+    await expect.poll(rows, POLL).toBe(2);
+    await log.getByText("account.adjust", { exact: true }).click();
+    await log.getByText('"amount_usdc_microusd": "1250000"').waitFor();
+    await page.getByLabel("Account or target", { exact: true }).fill(operator.accountId);
+    await page.getByText("No matching actions").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await expect.poll(rows, POLL).toBe(5);
   });
 
   test("lets an operator assign a transfer in suspense and run a clean audit", async () => {
@@ -133,6 +142,8 @@ export function operatorFlows(world: ConsoleWorld): void {
     await page.getByRole("link", { name: "Operations" }).click();
     await page.getByRole("button", { name: "Run now" }).click();
     await page.getByText("Clean", { exact: true }).waitFor();
+    await page.getByText(/^\d+ rules, all clean$/).click();
+    await page.getByRole("table", { name: "Invariants of the ledger" }).waitFor();
   });
 
   test("shows an operator the receipts, runs and statement of an account, and refunds a receipt", async () => {
@@ -175,6 +186,8 @@ export function operatorFlows(world: ConsoleWorld): void {
 
   test("lets an operator compare, publish and roll back a draft, and see jobs and revenue", async () => {
     const operator = await world.agent({ operator: true });
+    const buyer = await world.agent({ balance: 1_000_000n });
+    await world.call(buyer, "vram_estimate", { parameters_b: 7 });
     const first = { tiers: { gold: { rate_per_minute: 600, burst: 50 } } };
     const { tiers } = configFileSchema.parse(first);
     const version = { source: "apply", actor: "test", note: undefined, expected: undefined } as const;

@@ -10,7 +10,7 @@ import {
   type OperationsQueries,
 } from "./operations-queries.ts";
 import type { LastAudit } from "./audit.ts";
-import type { OperatorAction, OperatorActionLog } from "./operator-actions.ts";
+import type { ActionFilter, OperatorAction, OperatorActionLog } from "./operator-actions.ts";
 import type { Page, PageRequest } from "../../domain/core/page.ts";
 import { TreasuryCheck, type TreasuryLedger, type WatchState } from "../treasury/treasury-ledger.ts";
 
@@ -102,7 +102,7 @@ export class Operations {
   }
 
   /** Operator actions, newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  actions(query: PageRequest): Promise<Page<OperatorAction>> {
+  actions(query: PageRequest & ActionFilter): Promise<Page<OperatorAction>> {
     return this.#deps.actions.list(query);
   }
 

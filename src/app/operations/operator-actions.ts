@@ -96,6 +96,14 @@ export interface OperatorAction extends Omit<NewAction, "name" | "details" | "id
   repeatOf: string | undefined;
 }
 
+/** Which actions are listed; undefined: all. */
+export interface ActionFilter {
+  action?: string | undefined;
+  /** An account, `acct_…`, or the name of an {@link Actor}. */
+  operator?: string | undefined;
+  target?: string | undefined;
+}
+
 /** Append-only log of operator actions. */
 export interface OperatorActionLog {
   /**
@@ -105,7 +113,7 @@ export interface OperatorActionLog {
   record(action: NewAction): Promise<string>;
   recordFailure(actionId: string, failure: string): Promise<void>;
   /** Newest first. @throws ToolgateError INVALID_REQUEST for an invalid cursor */
-  list(query: PageRequest): Promise<Page<OperatorAction>>;
+  list(query: PageRequest & ActionFilter): Promise<Page<OperatorAction>>;
 }
 
 /** The number of a change of a balance, after which the next one does not follow. */

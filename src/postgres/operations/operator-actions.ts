@@ -1,8 +1,13 @@
 import type { Pool } from "pg";
-import type { NewAction, OperatorAction, OperatorActionLog } from "../../app/operations/operator-actions.ts";
+import type {
+  ActionFilter,
+  NewAction,
+  OperatorAction,
+  OperatorActionLog,
+} from "../../app/operations/operator-actions.ts";
 import type { Page, PageRequest } from "../../domain/core/page.ts";
 import type { Clock, Random } from "../../domain/core/clock.ts";
-import { newId } from "../../domain/core/ids.ts";
+import { newId, uuidOf } from "../../domain/core/ids.ts";
 import { pageOf, readCursor } from "../database/pages.ts";
 import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
@@ -35,8 +40,8 @@ const RECORD_FAILURE = `
   on conflict (id) do nothing`;
 
 /**
- * A page before action $1, at most $2. Concurrent actions did not see each other when written, so repeats are
- * computed here too.
+ * A page before action $1, at most $2: with name $3, of account $4 or credential $5, with target $6.
+ * Concurrent actions did not see each other when written, so repeats are computed here too.
  */
 export const ACTIONS = `
   select done.id, done.at, done.account_id, done.actor, done.action, done.target,
@@ -49,7 +54,12 @@ export const ACTIONS = `
            order by first.id limit 1) end) as repeats,
          (select failed.failure from operator_action failed where failed.failed_action = done.id
            order by failed.id limit 1) as failure
-  from operator_action done where done.id < $1 and done.failed_action is null order by done.id desc limit $2`;
+  from operator_action done
+  where done.id < $1 and done.failed_action is null
+    and ($3::text is null or done.action = $3)
+    and ($4::uuid is null or done.account_id = $4) and ($5::text is null or done.actor = $5)
+    and ($6::text is null or done.target = $6)
+  order by done.id desc limit $2`;
 
 /** Stored characters of each text: invalid identifiers can be as long as a request. */
 const [TARGET, DETAILS, FAILURE] = [200, 8_000, 1_000];
@@ -97,8 +107,11 @@ export class PostgresOperatorActions implements OperatorActionLog {
     });
   }
 
-  async list({ limit, cursor }: PageRequest): Promise<Page<OperatorAction>> {
-    const values = [readCursor("actions", cursor), limit + 1];
+  async list(query: PageRequest & ActionFilter): Promise<Page<OperatorAction>> {
+    const { limit, cursor, action, operator, target } = query;
+    const account = operator === undefined ? undefined : uuidOf("acct", operator);
+    const actor = account === undefined ? operator : undefined;
+    const values = [readCursor("actions", cursor), limit + 1, action, account, actor, target];
     const rows = await queryWithRetry<ActionRow>(this.#pool, {
       name: "operator-actions-list",
       text: ACTIONS,

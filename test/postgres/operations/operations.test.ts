@@ -7,6 +7,8 @@ import {
   FAILED_PAYMENTS,
   PostgresOperations,
 } from "../../../src/postgres/operations/operations.ts";
+import type { ActionFilter } from "../../../src/app/operations/operator-actions.ts";
+import { newId } from "../../../src/domain/core/ids.ts";
 import { ACTIONS, PostgresOperatorActions } from "../../../src/postgres/operations/operator-actions.ts";
 import { openPool } from "../../../src/postgres/database/pool.ts";
 import { systemClock, systemRandom } from "../../../src/system.ts";
@@ -311,7 +313,7 @@ describe("a database with a hundred thousand accounts", () => {
       expect(pages, `${query}\n${plan}`).toBeLessThan(query === "sk-agent-a" ? 30_000 : 1_500);
     }
     const lists = [
-      [ACTIONS, ["f".repeat(32), 21]],
+      [ACTIONS, ["f".repeat(32), 21, undefined, undefined, undefined, undefined]],
       [FAILED_PAYMENTS, [2n ** 52n - 1n, Buffer.alloc(64, 255), 21]],
       [CALLS_BY_MINUTE, [idOf("run", Date.now() - 3_900_000).slice(4), new Date()]],
     ] as const;
@@ -342,6 +344,32 @@ describe("a database with a hundred thousand accounts", () => {
     await apart.end();
     const { items } = await late.list({ limit: 2, cursor: undefined });
     expect(items.map(({ repeatOf }) => repeatOf)).toEqual([first, undefined]);
+  });
+
+  it("lists the actions of a name, an operator or a target", async () => {
+    let now = Date.now();
+    const actions = new PostgresOperatorActions(pool, { now: () => ++now }, systemRandom);
+    const accountId = newId("acct", { now: () => ++now }, systemRandom);
+    const more = { details: {}, idempotencyKey: undefined };
+    const [own, cli] = [
+      { accountId, name: "ses_f" },
+      { accountId: undefined, name: "cli:f" },
+    ];
+    await actions.record({ ...more, actor: own, name: "account.block", target: "acct_f" });
+    await actions.record({ ...more, actor: cli, name: "account.block", target: "acct_g" });
+    await actions.record({ ...more, actor: cli, name: "account.tier", target: "acct_f" });
+    const listed = async (filter: ActionFilter) => {
+      const { items } = await actions.list({ limit: 9, cursor: undefined, ...filter });
+      return items.filter(({ actor }) => actor.name.endsWith("f")).map(({ name, target }) => [name, target]);
+    };
+    expect(await listed({ operator: accountId })).toEqual([["account.block", "acct_f"]]);
+    expect(await listed({ operator: "cli:f" })).toEqual([
+      ["account.tier", "acct_f"],
+      ["account.block", "acct_g"],
+    ]);
+    expect(await listed({ action: "account.block", target: "acct_f" })).toEqual([
+      ["account.block", "acct_f"],
+    ]);
   });
 
   it("finds the repeated action along an index", async () => {

@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { AuditService, type AuditLine } from "#gen/toolgate/v1/audit_service_pb.ts";
 import { OperationsService, type LastAudit } from "#gen/toolgate/v1/operations_service_pb.ts";
-import { formatCount } from "../../format.ts";
+import { formatCount, pluralize } from "../../format.ts";
 import { reload } from "../../reload.ts";
 import {
   Button,
@@ -60,18 +60,41 @@ export function AuditCard({ last }: { last: LastAudit | undefined }) {
           <ErrorNote error={error} />
         </div>
       )}
-      <Table
-        caption="Invariants of the ledger"
-        columns={COLUMNS}
-        rows={last?.lines ?? []}
-        rowKey={({ invariant }) => invariant}
-        empty={
-          <EmptyState title="No audit since this instance started">
-            An audit checks every ledger invariant without locks.
-          </EmptyState>
-        }
-      />
+      {last ? (
+        <Rules lines={last.lines} />
+      ) : (
+        <EmptyState title="No audit since this instance started">
+          An audit checks every ledger invariant without locks.
+        </EmptyState>
+      )}
     </Card>
+  );
+}
+
+/** Rules without violations are of interest to few. */
+function Rules({ lines }: { lines: readonly AuditLine[] }) {
+  const broken = lines.filter(({ violations }) => violations > 0n);
+  const clean = lines.filter(({ violations }) => violations === 0n);
+  const table = (rows: readonly AuditLine[], caption: string) => (
+    <Table
+      caption={caption}
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ invariant }) => invariant}
+      empty={null}
+    />
+  );
+  return (
+    <>
+      {broken.length > 0 && table(broken, "Violated invariants of the ledger")}
+      <details className="rules">
+        <summary>
+          {pluralize(clean.length, "rule")}
+          {broken.length === 0 ? ", all clean" : " without violations"}
+        </summary>
+        {table(clean, "Invariants of the ledger")}
+      </details>
+    </>
   );
 }
 

@@ -20,8 +20,8 @@ import { Stat, Stats, Card, EmptyState, Status, Table, type Column } from "../..
 export function OperationsPage() {
   return (
     <OperatorPage title="Operations" lead="All instances. Amounts are from the ledger; times are UTC.">
-      <FindCard />
       <State />
+      <FindCard />
     </OperatorPage>
   );
 }
@@ -33,14 +33,14 @@ function State() {
       {(now) => (
         <>
           <MoneyStats status={now} />
-          <ThroughputCard minutes={now.minutes} activeRuns={now.activeRuns} />
+          {/* Here, so that the state does not push it down when it arrives. */}
+          <JobsCard />
           <div className="columns columns-two">
             <TreasuryCard treasury={now.treasury} feePayer={now.feePayer} />
             <ChainCard endpoints={now.endpoints} />
           </div>
           <AuditCard last={now.audit} />
-          {/* Here, so that the state does not push it down when it arrives. */}
-          <JobsCard />
+          <ThroughputCard minutes={now.minutes} activeRuns={now.activeRuns} />
         </>
       )}
     </QueryResult>

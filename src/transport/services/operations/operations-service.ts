@@ -48,8 +48,8 @@ export function operationsService(
       const { items, nextCursor } = await operations.failedPayments({ limit, cursor });
       return { items: items.map(failedMessage), nextCursor };
     },
-    async listActions({ limit = DEFAULT_LIMIT, cursor }) {
-      const { items, nextCursor } = await operations.actions({ limit, cursor });
+    async listActions({ limit = DEFAULT_LIMIT, cursor, action, operator, target }) {
+      const { items, nextCursor } = await operations.actions({ limit, cursor, action, operator, target });
       return { items: items.map(actionMessage), nextCursor };
     },
     ...configEndpoints(configAdmin),
