@@ -7,13 +7,27 @@ const attacks = (only: string): Tests => ({ files: [ATTACKS], only });
 
 /** Sign-in from hosts. */
 export const OAUTH: readonly Mutant[] = [
+  ...mutants("src/postgres/oauth/oauth-records.ts", attacks("after the grace|answer was lost"), {
+    "oauth-refresh-grace": [
+      "A refresh token that was used longer ago ends its grant.",
+      "record.consumed_at > now() - interval '10 seconds'",
+      "record.consumed_at > now() - interval '10 hours'",
+    ],
+  }),
+  ...mutants("src/postgres/oauth/oauth-records.ts", attacks("after the grace|answer was lost"), {
+    "oauth-refresh-older": [
+      "A refresh token older than the last one ends its grant.",
+      "and later.consumed_at is not null",
+      "and false",
+    ],
+  }),
   ...mutants(
     "src/postgres/oauth/oauth-records.ts",
     attacks("two instances get at once is used|other client"),
     {
       "oauth-used-once": [
-        "A code and a refresh token are used once, over all instances.",
-        "where id = $1 and model = $2 and consumed_at is null",
+        "A code is used once, over all instances.",
+        "where id = $1 and model = $2 and ${UNUSED}",
         "where id = $1 and model = $2",
       ],
     },

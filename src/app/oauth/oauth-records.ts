@@ -51,7 +51,10 @@ export interface OAuthRecords {
   ): Promise<void>;
   /** Returns a record that has not expired. */
   find(model: RecordModel, id: string): Promise<OAuthRecord | undefined>;
-  /** @returns false if it was used up before, or is unknown: of several at the same time, one gets true */
+  /**
+   * Uses a record up. A refresh token may be used again for 10 s, until what it gave is used.
+   * @returns false if it was used up before, or is unknown: of several at the same time, one gets true
+   */
   consume(model: RecordModel, id: string): Promise<boolean>;
   /** Answers an interaction, once. @returns false if it was answered before, or is unknown */
   answer(interactionId: string, result: JsonObject): Promise<boolean>;

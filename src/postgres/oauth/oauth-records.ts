@@ -9,6 +9,17 @@ import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 /** The newest records of one kind that stay: of a key, and of what strangers store before a consent. */
 const [MAX_OF_KEY, MAX_UNUSED] = [20, 5_000];
 
+/**
+ * Of a record: it was not used up; or it is a refresh token whose answer may have been lost, or whose client
+ * runs twice: used up a moment ago, and what it was exchanged for is unused.
+ */
+const UNUSED = `(record.consumed_at is null or (
+  record.model = 'RefreshToken' and record.consumed_at > now() - interval '10 seconds' and not exists (
+    select from oauth_record later
+    where later.key_id = record.key_id and later.model = record.model and later.consumed_at is not null
+      and coalesce((later.payload ->> 'rotations')::int, 0)
+        > coalesce((record.payload ->> 'rotations')::int, 0))))`;
+
 /** Tokens, codes, clients and interactions on PostgreSQL, by the SHA-256 of their identifiers. */
 export class PostgresOAuthRecords implements OAuthRecords {
   readonly #pool: Parts["pool"];
@@ -53,8 +64,8 @@ export class PostgresOAuthRecords implements OAuthRecords {
   async find(model: RecordModel, id: string): Promise<OAuthRecord | undefined> {
     const [row] = await queryWithRetry<{ payload: JsonObject; consumed_at: Date | null }>(this.#pool, {
       name: "oauth-find",
-      text: `select payload, consumed_at from oauth_record
-             where id = $1 and model = $2 and expires_at > now()`,
+      text: `select payload, case when not ${UNUSED} then consumed_at end as consumed_at
+             from oauth_record record where id = $1 and model = $2 and expires_at > now()`,
       values: [bytesOf(id), model],
     });
     return row && { payload: row.payload, consumedAt: row.consumed_at ?? undefined };
@@ -64,8 +75,8 @@ export class PostgresOAuthRecords implements OAuthRecords {
   async consume(model: RecordModel, id: string): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
       name: "oauth-consume",
-      text: `update oauth_record set consumed_at = now()
-             where id = $1 and model = $2 and consumed_at is null`,
+      text: `update oauth_record record set consumed_at = coalesce(consumed_at, now())
+             where id = $1 and model = $2 and ${UNUSED}`,
       values: [bytesOf(id), model],
     });
     return rowCount === 1;
