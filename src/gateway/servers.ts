@@ -33,7 +33,7 @@ import { failureResponse } from "../transport/http/failure-response.ts";
 import { JsonRoutes } from "../transport/http/json-routes.ts";
 import { Probes } from "../transport/http/probes.ts";
 import { HttpServer } from "../transport/http/connections.ts";
-import { McpHandler } from "../transport/mcp/mcp-handler.ts";
+import { McpHandler, PATH as MCP_PATH } from "../transport/mcp/mcp-handler.ts";
 import { ANTHROPIC_API } from "../transport/anthropic/anthropic-api.ts";
 import { ModelApiHandler } from "../transport/model-api/model-api-handler.ts";
 import { OPENAI_API } from "../transport/openai/openai-api.ts";
@@ -209,7 +209,7 @@ export function createServers({
         // Has its own origin policy, so CORS does not apply.
         console.handler,
         ...oauth.handlers,
-        new Cors(origins, requests),
+        new Cors(origins, { path: MCP_PATH, policy: originPolicy }, requests),
         connectHandler({ ...common, services: open.map(({ service }) => service) }),
         ...[OPENAI_API, ANTHROPIC_API].map((api) => new ModelApiHandler(models, api)),
         new McpHandler({ routes, pipeline, catalogue, originPolicy, challenge: oauth.challenge }),

@@ -7,7 +7,7 @@ import { useModelServer, useWorld } from "../support/use-world.ts";
 import { openBrowser, type TestBrowser, type UserBrowser } from "./browser.ts";
 import type { OfficialClients } from "./official-clients.ts";
 
-/** The official clients in a page of a listed origin: preflights, requests and what the page can read. */
+/** The official clients in a page of another origin: preflights, requests and what the page can read. */
 
 let program = "";
 const server = createServer((request, response) => {
@@ -99,5 +99,13 @@ it("lets the official MCP client buy a call from the balance", async () => {
     ([url = "", key = ""]) => clients.callMcp(url, key),
     [world.gateway.baseUrl, apiKey],
   );
+  expect(result).toHaveProperty("total");
+});
+
+it("lets the official MCP client call from a page of this machine that is not listed", async () => {
+  const { baseUrl } = await world.startAnother({ CORS_ORIGINS: "https://app.example" });
+  const { apiKey } = await world.agent({ balance: 1_000_000n });
+  const page = await open();
+  const result = await page.evaluate(([url = "", key = ""]) => clients.callMcp(url, key), [baseUrl, apiKey]);
   expect(result).toHaveProperty("total");
 });

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Gateway } from "../../src/gateway.ts";
+import { restartPort } from "../support/ports.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { useWorld } from "../support/use-world.ts";
 import type { Agent } from "../support/world.ts";
 import { expectError } from "./error-body.ts";
@@ -325,5 +327,37 @@ describe("CORS with a list of origins", () => {
     expect((await fetchFrom(open, "/mcp", { method: "OPTIONS", headers: { Origin: LISTED } })).status).toBe(
       405,
     );
+  });
+});
+
+describe("CORS at /mcp of a public name", () => {
+  const ASKS = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization";
+  let url: string;
+
+  beforeAll(async () => {
+    const port = await restartPort();
+    url = `http://127.0.0.1:${port}`;
+    await world.startAnother({ PUBLIC_URL: "https://tools.example", PORT: String(port) });
+  });
+
+  /** As the gateway's proxy sends it: fetch cannot set Host. */
+  async function ask(line: string, host: string, more = `Authorization: Bearer ${agent.apiKey}`) {
+    const fields = [`Host: ${host}`, `Origin: ${LISTED}`, "Connection: close", "Content-Length: 0", more];
+    const [answer] = await rawRequest(url, {
+      pieces: [`${line} HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`],
+    });
+    return [answer?.status, answer?.headers["access-control-allow-origin"]];
+  }
+
+  it("lets pages of any origin call, and read where to sign in", async () => {
+    expect(await ask("OPTIONS /mcp", "tools.example", ASKS)).toEqual([204, LISTED]);
+    expect(await ask("POST /mcp", "tools.example", "X-Nothing: 1")).toEqual([401, LISTED]);
+    expect(await ask("POST /mcp", "tools.example")).toEqual([400, LISTED]);
+  });
+
+  it("refuses a page that rebinds its own name, and lets none call other paths", async () => {
+    for (const host of ["app.example.com", "127.0.0.1"])
+      expect(await ask("POST /mcp", host)).toEqual([403, undefined]);
+    expect(await ask("GET /receipts", "tools.example")).toEqual([200, undefined]);
   });
 });

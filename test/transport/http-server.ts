@@ -49,7 +49,7 @@ export async function openHttpServer(
       handlers: [
         new DocumentHandler({ documents: [large], requestIds, failed, requests, time }),
         new Probes({ report: async () => ready }, requests),
-        new Cors([], requests),
+        new Cors([], { path: "/mcp", policy: originPolicy }, requests),
         connect,
         new ModelApiHandler({ routes, pipeline, catalogue, clock: { now: () => Date.now() } }, OPENAI_API),
         mcp,

@@ -40,6 +40,19 @@ describe("a public gateway", () => {
   });
 });
 
+it.each(["0.0.0.0", "127.0.0.1"])("a gateway on %s accepts any origin by its public name alone", (host) => {
+  const where = { host, publicUrl: PUBLIC };
+  for (const origin of ["https://inspector.example", "http://localhost:6274", "null"])
+    expect(answer(where, { origin, host: "Gateway.Example.com:443" })).toBe("let in");
+  // A page that rebinds its name to this machine sends that name.
+  for (const name of ["inspector.example", "gateway.example.com.evil.com", "10.0.0.7", undefined])
+    expect(answer(where, { origin: "https://inspector.example", ...(name && { host: name }) })).toBe(
+      "Origin refused",
+    );
+  const local = { origin: "https://inspector.example", host: "localhost" };
+  expect(answer({ host, publicUrl: "http://localhost:8080" }, local)).toBe("Origin refused");
+});
+
 describe.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("a gateway on %s", (host) => {
   it("accepts loopback names and the public name", () => {
     const where = { host, publicUrl: PUBLIC };

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestRecorder } from "../../app/operations/request-record.ts";
 import type { HttpHandler } from "./dispatch.ts";
+import { splitTarget } from "./json-routes.ts";
+import type { OriginPolicy } from "./origin-policy.ts";
 import { recordUntilClosed } from "./response.ts";
 
 /** Every header of ours that a page may need. */
@@ -16,24 +18,34 @@ const EXPOSED_HEADERS =
 /** Names of headers (RFC 9110 section 5.6.2). */
 const NAMES = /[\w!#$%&'*+.^`|~-]+/g;
 
+/** What pages of other origins may call, if the policy allows it. */
+interface OpenPath {
+  readonly path: string;
+  readonly policy: OriginPolicy;
+}
+
 /**
- * Allows requests of the listed origins (Fetch standard, CORS), and answers preflights. Sends no header
- * without a list.
+ * Allows requests of the listed origins (Fetch standard, CORS), at the open path also of those that its
+ * policy allows, and answers preflights. Elsewhere sends no header without a list.
  */
 export class Cors implements HttpHandler {
   readonly #origins: ReadonlySet<string>;
+  readonly #open: OpenPath;
   readonly #requests: RequestRecorder;
 
-  constructor(origins: readonly string[], requests: RequestRecorder) {
+  constructor(origins: readonly string[], open: OpenPath, requests: RequestRecorder) {
     this.#origins = new Set(origins);
+    this.#open = open;
     this.#requests = requests;
   }
 
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.#origins.size === 0) return false;
     const { origin } = request.headers;
+    const isOpen = origin !== undefined && splitTarget(request.url ?? "/").path === this.#open.path;
+    if (this.#origins.size === 0 && !isOpen) return false;
     response.setHeader("Vary", "Origin");
-    if (origin === undefined || !this.#origins.has(origin)) return false;
+    if (origin === undefined) return false;
+    if (!this.#origins.has(origin) && !(isOpen && this.#open.policy.allows(request))) return false;
     response.setHeader("Access-Control-Allow-Origin", origin);
     response.setHeader("Access-Control-Expose-Headers", EXPOSED_HEADERS);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined)

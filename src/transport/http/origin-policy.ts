@@ -31,19 +31,33 @@ export class OriginPolicy {
   /** Checks Origin and, on loopback, Host. Only pages send Origin. @throws ToolgateError FORBIDDEN */
   require({ headers }: Pick<IncomingMessage, "headers">): void {
     const { origin, host } = headers;
-    if (
-      origin !== undefined &&
-      !this.#origins.has(origin) &&
-      !(this.#local && isLoopback(originHost(origin)))
-    )
+    if (origin !== undefined && !this.#accepts(origin, host))
       throw new ToolgateError(
         "FORBIDDEN",
         "Origin: not allowed; the operator lists allowed origins in CORS_ORIGINS",
       );
     if (!this.#local || host === undefined || host === this.#lastValidHost) return;
-    const name = host.replace(/:\d*$/, "").toLowerCase();
+    const name = nameOf(host);
     if (!isLoopback(name) && name !== this.#publicHost) throw unknownHost();
     this.#lastValidHost = host;
+  }
+
+  /** Whether pages of the request's Origin may call, without cookies, and read the answer. */
+  allows(request: Pick<IncomingMessage, "headers">): boolean {
+    try {
+      this.require(request);
+      return true;
+    } catch (error) {
+      if (error instanceof ToolgateError) return false;
+      throw error;
+    }
+  }
+
+  /** Any page may call a public name: it has no key by itself, and one that rebinds has another Host. */
+  #accepts(origin: string, host: string | undefined): boolean {
+    if (this.#origins.has(origin) || (this.#local && isLoopback(originHost(origin)))) return true;
+    const name = this.#publicHost;
+    return name !== undefined && !isLoopback(name) && host !== undefined && nameOf(host) === name;
   }
 }
 
@@ -52,6 +66,11 @@ function unknownHost(): ToolgateError {
     "FORBIDDEN",
     "Host: unknown name; this gateway is local only, and the operator sets PUBLIC_URL",
   );
+}
+
+/** The name in a Host header. */
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase();
 }
 
 function originHost(origin: string): string {

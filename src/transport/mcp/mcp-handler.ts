@@ -39,7 +39,7 @@ import {
 import { failedCall, PREFERENCE_APPLIED, type PlainFailure } from "./tool-result.ts";
 
 /** Path of the endpoint (specification 4.2). */
-const PATH = "/mcp";
+export const PATH = "/mcp";
 
 const ACCEPTED: HttpResponse = { status: 202 };
 
