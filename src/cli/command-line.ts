@@ -20,6 +20,7 @@ import { addOperationsCommands } from "./operations.ts";
 import { addPayCommand } from "./pay.ts";
 import { addSealingKeyCommands } from "./sealing-keys.ts";
 import { addServeCommand } from "./serve.ts";
+import { addSignInCommands } from "./sign-in.ts";
 import { addSuspenseCommands, addTreasuryCommands } from "./treasury.ts";
 import { addToolCommands } from "./try-tool.ts";
 
@@ -43,6 +44,7 @@ const COMMANDS = [
   addFleetCommands,
   addToolCommands,
   addPayCommand,
+  addSignInCommands,
   addAfterRestoreCommand,
   addDoctorCommand,
 ];

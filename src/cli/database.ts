@@ -73,6 +73,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 const devJson = z.object({
+  base_url: z.string().optional(),
   database_url: z.string(),
   rpc_url: z.string(),
   treasury_owner: z.string(),
@@ -134,6 +135,13 @@ export async function withPostgres<Result>(
   } catch (error) {
     throw explainDatabaseError(error, config.DATABASE_URL);
   }
+}
+
+/** Returns the address of a running `dev`. @throws CommandError */
+export function devBaseUrl(): string {
+  const url = runningDev(readConfig(readEnvironment()).DATA_DIR)?.base_url;
+  if (url !== undefined) return url;
+  throw new CommandError("No dev is running: name the address of the gateway.");
 }
 
 function runningDev(dataDir: string): z.output<typeof devJson> | undefined {

@@ -33,8 +33,8 @@ interface EndpointOptions {
 }
 
 interface KeyOptions {
-  /** `sk-agent-…` */
-  readonly apiKey: string;
+  /** `sk-agent-…`, or what returns the token of a sign-in (`toolgate-client/sign-in`) for each call. */
+  readonly apiKey: string | (() => string | Promise<string>);
   /** How calls beyond the balance are paid. Without it they end with `CallError` PAYMENT_REQUIRED. */
   readonly payment?: PaymentOptions;
   readonly wallet?: undefined;
@@ -91,7 +91,7 @@ interface Page<Item> {
 /** The gateway's interface over Connect, typed by its protos. Throws `CallError`, and what payments throw. */
 export class ToolgateClient {
   readonly #endpoint: Endpoint;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #apiKey: KeyOptions["apiKey"] | undefined;
   /** Undefined with an API key. */
   readonly #wallet: WalletCalls | undefined;
 
@@ -101,7 +101,7 @@ export class ToolgateClient {
     const fetchFn = payment ? payingFetch({ ...payment, fetch: plain }) : plain;
     this.#endpoint = { baseUrl: baseUrl.replace(/\/+$/, ""), fetch: fetchFn, format };
     this.#wallet = wallet && new WalletCalls(this.#endpoint, wallet);
-    this.#headers = wallet ? {} : { authorization: `Bearer ${apiKey}` };
+    this.#apiKey = apiKey;
   }
 
   /** Calls a tool, and pays for it if needed and `payment` or `wallet` is set. */
@@ -185,13 +185,14 @@ export class ToolgateClient {
     return this.#call(method, request, options, signed);
   }
 
-  #call<Input extends DescMessage, Output extends DescMessage>(
+  async #call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
     { signal }: RequestOptions,
     more: Readonly<Record<string, string>> = {},
   ): Promise<MessageShape<Output>> {
-    const headers = { ...this.#headers, ...more };
+    const key = typeof this.#apiKey === "function" ? await this.#apiKey() : this.#apiKey;
+    const headers = { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...more };
     return connectCall(this.#endpoint, method, request, { headers, signal });
   }
 }

@@ -99,7 +99,9 @@ async function program(store: string): Promise<string> {
 }
 
 const FILES = `import { fileStore } from "toolgate-client/node";
-    const store = fileStore("payments");`;
+    import { storedSignIn } from "toolgate-client/sign-in";
+    const store = fileStore("payments");
+    void storedSignIn({ baseUrl: "https://tools.example.com", folder: "none" });`;
 const BROWSER = `import { webStorageStore } from "toolgate-client";
     const store = webStorageStore(localStorage, navigator.locks);`;
 const PRINT = "void buy().then((bought) => { console.log(bought.join()); });";

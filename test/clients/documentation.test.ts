@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import * as client from "../../src/client/index.ts";
 import * as node from "../../src/client/node/index.ts";
+import * as signIn from "../../src/client/node/sign-in/index.ts";
 import { ROOT } from "../tooling/command.ts";
 import { exampleFiles, linkedFiles, tableOfClients } from "./page.ts";
 
@@ -11,6 +12,7 @@ describe("the documentation", () => {
     const exported = new Map([
       ["toolgate-client", Object.keys(client)],
       ["toolgate-client/node", Object.keys(node)],
+      ["toolgate-client/sign-in", Object.keys(signIn)],
     ]);
     const pages = globSync(["docs/**/*.md", "README.md", "src/client/README.md"], { cwd: ROOT });
     const imports = pages.flatMap((page) => [

@@ -3,10 +3,39 @@ import { mutants, type Mutant, sqlFile, type Tests } from "./mutant.ts";
 const ATTACKS = "test/transport/oauth/attacks.test.ts";
 const DOCUMENTS = "test/transport/oauth/client-documents.test.ts";
 
+const SIGN_IN = "test/client/sign-in.test.ts";
+
 const attacks = (only: string): Tests => ({ files: [ATTACKS], only });
 
 /** Sign-in from hosts. */
 export const OAUTH: readonly Mutant[] = [
+  ...mutants("src/client/node/sign-in/loopback.ts", SIGN_IN, {
+    "sign-in-state": [
+      "The client takes no answer that it did not ask for.",
+      '|| searchParams.get("state") !== expected.state',
+      "",
+    ],
+    "sign-in-issuer": [
+      "The client takes no answer of another authorization server.",
+      'if (answer.get("iss") !== issuer)',
+      'if (issuer === "")',
+    ],
+  }),
+  ...mutants("src/client/node/sign-in/session.ts", SIGN_IN, {
+    "sign-in-origin": [
+      "The client sends its token to no other server.",
+      "if (new URL(url).origin !== gateway)",
+      'if (gateway === "")',
+    ],
+    "sign-in-refresh": [
+      "Processes refresh a sign-in one after the other, and once.",
+      "if (isFresh(current)) return current;",
+      "",
+    ],
+  }),
+  ...mutants("src/client/node/private-files.ts", SIGN_IN, {
+    "sign-in-private": ["Only its owner can read a stored sign-in.", '"wx", 0o600', '"wx", 0o644'],
+  }),
   ...mutants("src/postgres/oauth/oauth-records.ts", attacks("after the grace|answer was lost"), {
     "oauth-refresh-grace": [
       "A refresh token that was used longer ago ends its grant.",

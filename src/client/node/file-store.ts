@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { isObject, jsonObject } from "../bytes.ts";
+import { jsonObject } from "../bytes.ts";
 import { PaymentStoreError } from "../errors.ts";
 import type { PaymentStore } from "../store.ts";
+import { isCode, writeSynced } from "./private-files.ts";
 
 /** Lifetime of replaced versions, ms. Longer than any concurrent write. */
 const KEEP_MS = 60_000;
@@ -188,16 +189,6 @@ async function removeOlder(file: string, ms: number): Promise<void> {
   if (Date.now() - written > ms) await rm(file, { force: true });
 }
 
-async function writeSynced(file: string, text: string): Promise<void> {
-  const handle = await open(file, "wx", 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /** Makes new names durable by fsync of the folder, which Windows neither has nor needs. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
@@ -210,8 +201,4 @@ async function syncFolder(folder: string): Promise<void> {
 
 function hashOf(key: string): string {
   return createHash("sha256").update(key).digest("hex");
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return isObject(error) && error["code"] === code;
 }

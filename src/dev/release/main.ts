@@ -62,7 +62,12 @@ async function manifest(): Promise<object> {
     version: VERSION,
     ...publishedAt(root, "src/client"),
     keywords: ["solana", "usdc", "x402", "mcp", "payments", "agents"],
-    exports: { ".": entry("index"), "./node": entry("node/index"), "./package.json": "./package.json" },
+    exports: {
+      ".": entry("index"),
+      "./node": entry("node/index"),
+      "./sign-in": entry("node/sign-in/index"),
+      "./package.json": "./package.json",
+    },
   };
 }
 
