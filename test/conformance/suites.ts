@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
 import { z } from "zod";
 import { command } from "../tooling/command.ts";
 
@@ -66,12 +70,52 @@ export async function judge(suite: Suite, url: string): Promise<Judgement> {
   }
 }
 
-/** The results are in folders named `server-<scenario>-<time>`. */
+/** An authorization server, and a client that it knows. */
+interface AuthorizationServer {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly resource: string;
+  /** A free port, where the suite receives the answer at `/callback`. */
+  readonly port: number;
+  /** A person's part, from the address to open to the answer. */
+  readonly approve: (address: string) => Promise<unknown>;
+}
+
+/** Runs the scenarios of authorization servers. */
+export async function judgeAuthorization({
+  issuer,
+  approve,
+  ...client
+}: AuthorizationServer): Promise<Judgement> {
+  const results = await mkdtemp(path.join(os.tmpdir(), "toolgate-conformance-"));
+  try {
+    const child = spawn(
+      process.execPath,
+      [
+        ...[PROGRAMS["0.2.0-alpha.12"], "authorization", "--url", issuer, "--client-id", client.clientId],
+        ...["--resource", client.resource, "--port", String(client.port), "--output-dir", results],
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const closed = once(child, "close");
+    let output = "";
+    for await (const line of createInterface({ input: child.stdout })) {
+      output += `${line}\n`;
+      if (line.startsWith(`${issuer}/`)) await approve(line);
+    }
+    const [code] = await closed;
+    return { code, output, scenarios: await readScenarios(results) };
+  } finally {
+    await rm(results, { recursive: true, force: true });
+  }
+}
+
+/** The results are in folders named `server-<scenario>-<time>`, or `authorization-server-…`. */
 async function readScenarios(results: string): Promise<Scenario[]> {
   const folders = await readdir(results);
   return Promise.all(
     folders.toSorted().map(async (folder) => {
-      const name = /^server-(.+?)-\d{4}-\d\d-\d\dT/.exec(folder)?.[1];
+      const name = /^(?:authorization-)?server-(.+?)-\d{4}-\d\d-\d\dT/.exec(folder)?.[1];
       if (name === undefined) throw new Error(`${folder} is no scenario`);
       // A scenario that broke off has none.
       const checks = await readFile(path.join(results, folder, "checks.json"), "utf8").catch(() => undefined);

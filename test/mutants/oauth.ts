@@ -4,6 +4,10 @@ const ATTACKS = "test/transport/oauth/attacks.test.ts";
 const DOCUMENTS = "test/transport/oauth/client-documents.test.ts";
 
 const SIGN_IN = "test/client/sign-in.test.ts";
+const PROOFS: Tests = {
+  files: ["test/interop/oauth-clients.test.ts"],
+  only: "binds its tokens|signs in and refreshes",
+};
 
 const attacks = (only: string): Tests => ({ files: [ATTACKS], only });
 
@@ -48,6 +52,55 @@ export const OAUTH: readonly Mutant[] = [
       "A refresh token older than the last one ends its grant.",
       "and later.consumed_at is not null",
       "and false",
+    ],
+  }),
+  ...mutants("src/transport/http/origin-policy.ts", "test/transport/origin-policy.test.ts", {
+    "origin-host": ["A page that rebinds its own name cannot call.", "&& nameOf(host) === name", ""],
+  }),
+  ...mutants("src/transport/oauth/provider.ts", attacks("refused at the host|was refused"), {
+    "oauth-pkce": [
+      "An authorization request has a code challenge.",
+      "pkce: { required: () => true }",
+      "pkce: { required: () => false }",
+    ],
+  }),
+  ...mutants("src/transport/console-server/console-origin.ts", attacks("console's page|was refused"), {
+    "oauth-consent-origin": [
+      "Only a page of the console can consent.",
+      "if (origin === undefined ? !reads : origin !== this.url.origin)",
+      'if (origin === "")',
+    ],
+    "oauth-consent-site": [
+      "No page of another site can consent.",
+      'if (site !== undefined && site !== "same-origin" && !(reads && site === "none"))',
+      'if (site === "")',
+    ],
+  }),
+  ...mutants("src/transport/oauth/possession-proofs.ts", PROOFS, {
+    "dpop-key": [
+      "A bound token is refused with the proof of another key.",
+      "if (thumbprintOf(read.data.jwk) !== boundTo)",
+      "if (false)",
+    ],
+    "dpop-replay": ["A proof of possession works once.", "this.#used.set(name, now);", ""],
+    "dpop-signature": [
+      "A proof of possession is signed.",
+      "if (!isSigned(read.data, `${head}.${body}`, signature))",
+      "if (false)",
+    ],
+  }),
+  ...mutants(sqlFile("triggers/notify_key_change.sql"), attacks("within a second after|has expired"), {
+    "oauth-revoked": [
+      "A revoked grant is refused by every instance within a second.",
+      "after insert or update on api_key",
+      "after insert on api_key",
+    ],
+  }),
+  ...mutants(sqlFile("functions/ledger_grant.sql"), attacks("never spends|has expired"), {
+    "oauth-budget": [
+      "A grant spends no more than its budget, over all instances.",
+      "if refusal is not null then",
+      "if false then",
     ],
   }),
   ...mutants(

@@ -104,6 +104,7 @@ describe("a redirect address", () => {
 
 it.each([
   [{ code_challenge: undefined }, "invalid_request"],
+  [{ code_challenge: undefined, code_challenge_method: undefined }, "invalid_request"],
   [{ code_challenge_method: "plain" }, "invalid_request"],
   [{ code_challenge_method: undefined }, "invalid_request"],
   [{ response_type: "token" }, "unsupported_response_type"],
@@ -132,6 +133,7 @@ describe("a code", () => {
     for (const changed of [
       { client_id: other.clientId },
       { code_verifier: other.verifier },
+      { code_verifier: "" },
       { redirect_uri: "http://127.0.0.1:1/callback" },
       { resource: "https://other.example/mcp" },
     ]) {
@@ -331,6 +333,7 @@ describe("an access token", () => {
   });
 
   it("never spends more than its grant allows", async () => {
+    const third = await world.startAnother({ PUBLIC_URL: world.gateway.baseUrl });
     const payer = await world.agent({ balance: 1_000_000n });
     const { accessToken } = await connect(world.gateway, {
       browser: new Browser(payer.wallet),
@@ -339,7 +342,7 @@ describe("an access token", () => {
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, n) =>
         postJson(
-          `${[world.gateway, local][n % 2]?.baseUrl}/v1/mcp/tools/call`,
+          `${[world.gateway, local, third][n % 3]?.baseUrl}/v1/mcp/tools/call`,
           CALL,
           bearer(accessToken),
         ),
