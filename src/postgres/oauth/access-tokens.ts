@@ -42,7 +42,7 @@ export class AccessToken {
 /** Access tokens by their SHA-256, hex. Cached for good, because only the end of its key ends one earlier. */
 export class AccessTokens {
   readonly #cache = new Lru<string, AccessToken>(MAX_CACHED);
-  readonly #lookups: Batcher<Buffer, AccessToken | undefined>;
+  readonly #lookups: Batcher<Buffer, { readonly token: AccessToken | undefined }>;
 
   constructor(pool: Pool) {
     this.#lookups = new Batcher({
@@ -60,7 +60,7 @@ export class AccessTokens {
           }),
         );
         const found = new Map(rows.map((row) => [row.id.toString("hex"), new AccessToken(row)]));
-        return hashes.map((hash) => found.get(hash.toString("hex")));
+        return hashes.map((hash) => ({ token: found.get(hash.toString("hex")) }));
       },
     });
   }
@@ -70,7 +70,7 @@ export class AccessTokens {
   }
 
   async find(hash: string): Promise<AccessToken | undefined> {
-    const token = await this.#lookups.submit(Buffer.from(hash, "hex"));
+    const { token } = await this.#lookups.submit(Buffer.from(hash, "hex"));
     if (token) this.#cache.set(hash, token);
     return token;
   }

@@ -313,6 +313,12 @@ describe("an access token", () => {
     expect(await use(accessToken)).toBe(401);
   });
 
+  it("is refused when it is not stored any more", async () => {
+    const { accessToken } = await connect(world.gateway);
+    await query(world.database.url, "delete from oauth_record where model = 'AccessToken'");
+    expect(await use(accessToken)).toBe(401);
+  });
+
   it("without a scope gets 403 and the scopes to ask for", async () => {
     const { accessToken } = await connect(world.gateway, { decision: { scopes: ["billing:read"] } });
     const answer = await postJson(`${world.gateway.baseUrl}/v1/mcp/tools/call`, CALL, bearer(accessToken));
