@@ -124,8 +124,14 @@ export function redactedConfig(config: Config): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(config)
       .filter(([name]) => names.includes(name))
-      .map(([name, value]) => [name, SECRET_SETTINGS.has(name) && value !== undefined ? "***" : value]),
+      .map(([name, value]) => [name, shownValue(config, name, value)]),
   );
+}
+
+function shownValue({ environment }: Config, name: string, value: unknown): unknown {
+  if (SECRET_SETTINGS.has(name) && value !== undefined) return "***";
+  // As it was set: what is made of it is not JSON.
+  return name === "OAUTH_ISSUERS" ? environment[name] : value;
 }
 
 function readConfigFile(file: string | undefined, problems: string[]): ConfigDocument | undefined {
@@ -163,6 +169,7 @@ type SecretSettings = Pick<Config, "DATABASE_URL" | "SOLANA_RPC_URLS" | "upstrea
       | "OTEL_EXPORTER_OTLP_HEADERS"
       | "AWS_SECRET_ACCESS_KEY"
       | "AWS_SESSION_TOKEN"
+      | "OAUTH_CLIENTS"
     >
   >;
 
@@ -182,6 +189,7 @@ export function collectSecrets({
   CELL_DATABASE_URLS: cells = new Map(),
   AWS_SECRET_ACCESS_KEY: archiveSecret,
   AWS_SESSION_TOKEN: archiveToken,
+  OAUTH_CLIENTS: clients = [],
 }: SecretSettings): string[] {
   const database = [DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, ...cells.values()]
     .filter((urls) => urls !== undefined)
@@ -196,7 +204,8 @@ export function collectSecrets({
     Object.values(one).flatMap(secretsOfHeader),
   );
   const single = [signerToken, archiveSecret, archiveToken].filter((secret) => secret !== undefined);
-  const secrets = new Set([...single, ...database, ...rpcKeys, ...apiKeys, ...headers]);
+  const ofClients = clients.flatMap(({ credential }) => ("secret" in credential ? [credential.secret] : []));
+  const secrets = new Set([...single, ...ofClients, ...database, ...rpcKeys, ...apiKeys, ...headers]);
   return [...secrets].filter((secret) => secret.length >= MIN_SECRET_LENGTH);
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { trustedClients, trustedIssuers } from "./oauth-settings.ts";
 import { between, httpUrl, integer } from "./setting-types.ts";
 
 /** Where the servers listen, and their addresses as callers see them. */
@@ -41,4 +42,13 @@ export const serverSettings = {
         "account holder's consent; needs `https://` addresses",
       unset: "`on` for https and loopback addresses without `CELL`",
     }),
+  OAUTH_ISSUERS: trustedIssuers().meta({
+    description:
+      "JSON list of [issuers](../guides/sign-in.md#your-own-identity-provider) whose tokens are accepted",
+    unset: "none",
+  }),
+  OAUTH_CLIENTS: trustedClients().meta({
+    description: "JSON list of [clients](../guides/sign-in.md#your-own-identity-provider) without a person",
+    unset: "none",
+  }),
 } as const;

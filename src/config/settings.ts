@@ -279,6 +279,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   "INFERENCE_API_KEY",
   "FEE_PAYER_SIGNER_TOKEN",
   "OTEL_EXPORTER_OTLP_HEADERS",
+  "OAUTH_CLIENTS",
 ]);
 
 /** Settings that a running instance can change. Variables that documents refer to change with them. */

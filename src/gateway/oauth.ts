@@ -12,6 +12,7 @@ import { BrowserCookie } from "../transport/oauth/browser-cookie.ts";
 import { ClientSecrets } from "../transport/oauth/client-secrets.ts";
 import { OAuthHandler, type OAuthHandlerParts } from "../transport/oauth/oauth-handler.ts";
 import { TokenBuckets } from "../transport/token-buckets.ts";
+import type { OutsideAccess } from "./access.ts";
 import { hostInUrls, type Addresses } from "./listen.ts";
 import { keyRulesOf } from "./services.ts";
 
@@ -42,6 +43,7 @@ interface OAuthOptions extends Pick<OAuthHandlerParts, WebParts> {
   readonly log: Pick<Log, "error">;
   /** Available after the servers listen. */
   readonly addresses: () => Addresses;
+  readonly trusted: OutsideAccess;
 }
 
 interface OAuth {
@@ -52,9 +54,14 @@ interface OAuth {
 }
 
 /** Creates the authorization server, if it is on. Its library is imported with the first request for it. */
-export function createOAuth({ config, postgres, deps, log, addresses: known, ...web }: OAuthOptions): OAuth {
-  if (!hasOAuth(config)) return { documents: [], handlers: [] };
+export function createOAuth(options: OAuthOptions): OAuth {
+  const { config, postgres, deps, log, addresses: known, trusted, ...web } = options;
   const addresses = { baseUrl: () => known().baseUrl, consoleUrl: () => known().consoleUrl };
+  const isServer = hasOAuth(config);
+  if (!isServer && !trusted.tokens) return { documents: [], handlers: [] };
+  const documents = oauthDocuments(addresses, trusted.extras, isServer);
+  const challenge = () => challengeOf(addresses);
+  if (!isServer) return { documents, handlers: [], challenge };
   const { oauthRecords: records, apiKeys, keySecrets } = postgres;
   const secrets = new ClientSecrets(keySecrets);
   const fetches = new TokenBuckets(systemClock, DOCUMENT_RATE);
@@ -70,6 +77,7 @@ export function createOAuth({ config, postgres, deps, log, addresses: known, ...
       cell: config.CELL,
       cookie: cookie(),
       log,
+      trusted,
       network: isLoopback(new URL(issuerOf(addresses)).hostname) ? "any" : "public",
       mayFetch: ({ req }) => fetches.take(web.clients.of(new HttpCredentials(req)).network).allowed,
     });
@@ -83,9 +91,5 @@ export function createOAuth({ config, postgres, deps, log, addresses: known, ...
     cookie,
     provider: () => (provider ??= open()),
   });
-  return {
-    documents: oauthDocuments(addresses),
-    handlers: [handler],
-    challenge: () => challengeOf(addresses),
-  };
+  return { documents, handlers: [handler], challenge };
 }

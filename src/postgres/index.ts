@@ -9,7 +9,7 @@ import {
 import type { AccountRequests, RequestLogQueries } from "../app/operations/account-requests.ts";
 import type { Accounts, WalletAccounts } from "../app/accounts/accounts.ts";
 import type { ApiKeys, KeyGroups } from "../app/accounts/api-keys.ts";
-import type { Authenticator, RateLimiter, Sessions } from "../app/accounts/authenticator.ts";
+import type { Authenticator, GrantedKeys, RateLimiter, Sessions } from "../app/accounts/authenticator.ts";
 import type { Health } from "../app/operations/readiness.ts";
 import type { Ledger } from "../app/calls/ledger.ts";
 import type { History } from "../app/calls/history.ts";
@@ -99,7 +99,7 @@ export interface PostgresOptions extends Pick<Parts, "instanceId" | "clock" | "r
 /** Every PostgreSQL adapter of an app port. */
 export interface Postgres {
   readonly ledger: Ledger;
-  readonly authenticator: Authenticator;
+  readonly authenticator: Authenticator & GrantedKeys;
   readonly rateLimiter: RateLimiter;
   readonly accountQueries: AccountQueries;
   /** Collects requests for the log of their accounts. */

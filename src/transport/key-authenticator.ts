@@ -51,6 +51,16 @@ const ANONYMOUS: Authentication = { caller: undefined, rate: undefined };
 /** `Bearer` or `DPoP` in any case, spaces, one token (RFC 6750 section 2.1, RFC 9110 section 11.1). */
 const BEARER = /^(bearer|dpop) +([\x21-\x7e]{1,256})$/i;
 
+/** The same with a JWT, which may have many claims. */
+const LONG_BEARER = /^(bearer|dpop) +(eyJ[\w.-]{1,8192})$/i;
+
+/** Access tokens of trusted issuers. */
+interface OutsideTokens {
+  isToken(text: string): boolean;
+  /** Synchronous if cached. @throws ToolgateError UNAUTHORIZED, RATE_LIMITED, UNAVAILABLE */
+  authenticate(token: string, credentials: Credentials): Caller | Promise<Caller>;
+}
+
 /** @throws ToolgateError UNAUTHORIZED unless the request proves possession of the key of its token */
 interface ProofChecker {
   require(token: string, boundTo: string, possession: PossessionProof | undefined): void;
@@ -63,10 +73,12 @@ export class KeyAuthenticator implements RequestAuthenticator {
   readonly #metrics: Metrics | undefined;
   readonly #wallets: RequestAuthenticator | undefined;
   readonly #proofs: ProofChecker | undefined;
+  readonly #outside: OutsideTokens | undefined;
 
   /**
    * @param wallets undefined: calls without a key are off
    * @param proofs of tokens that are bound to a key
+   * @param outside undefined: no issuer is trusted
    */
   constructor(
     authenticator: Authenticator,
@@ -74,7 +86,9 @@ export class KeyAuthenticator implements RequestAuthenticator {
     metrics?: Metrics,
     wallets?: RequestAuthenticator,
     proofs?: ProofChecker,
+    outside?: OutsideTokens,
   ) {
+    this.#outside = outside;
     this.#proofs = proofs;
     this.#wallets = wallets;
     this.#authenticator = authenticator;
@@ -96,11 +110,23 @@ export class KeyAuthenticator implements RequestAuthenticator {
       return this.#wallets?.authenticate(requirement, credentials) ?? ANONYMOUS;
     if (requirement === "none" || (requirement === "optional" && authorization === undefined))
       return ANONYMOUS;
-    const sent = tokenOf(authorization);
-    const found = this.#authenticator.authenticate(sent.secret);
+    const sent = tokenOf(authorization, this.#outside);
+    const found =
+      this.#outside && !isKeyLike(sent.secret)
+        ? this.#outsideCaller(this.#outside.authenticate(sent.secret, credentials))
+        : this.#authenticator.authenticate(sent.secret);
     return found instanceof Promise
       ? found.then((caller) => this.#limited(this.#holder(caller, sent, credentials)))
       : this.#limited(this.#holder(found, sent, credentials));
+  }
+
+  #outsideCaller(found: Caller | Promise<Caller>): Caller | Promise<Caller> {
+    if (!(found instanceof Promise)) return found;
+    return found.catch((error: unknown) => {
+      if (error instanceof ToolgateError && error.code === "UNAUTHORIZED")
+        this.#metrics?.count("toolgate_keys_refused_total");
+      throw error;
+    });
   }
 
   /** Returns the caller if it holds the key of its token. @throws ToolgateError UNAUTHORIZED */
@@ -151,17 +177,18 @@ interface Token {
   readonly isBound: boolean;
 }
 
-function tokenOf(authorization: string | undefined): Token {
+function tokenOf(authorization: string | undefined, outside: OutsideTokens | undefined): Token {
   if (authorization === undefined) {
     throw unauthorized(
       "the Authorization header is missing; send Authorization: Bearer <API_KEY>, or X-API-Key: <API_KEY>, " +
         "with a key from the console or `toolgate keys create`",
     );
   }
-  const [, scheme = "", secret] = BEARER.exec(authorization) ?? [];
+  const long = outside && LONG_BEARER.exec(authorization);
+  const [, scheme = "", secret] = long ?? BEARER.exec(authorization) ?? [];
   if (secret === undefined)
     throw unauthorized("the Authorization header is not of the form Bearer <API_KEY>");
-  if (!isKeyLike(secret))
+  if (!isKeyLike(secret) && outside?.isToken(secret) !== true)
     throw unauthorized(
       `not an API key; keys start with ${KEY_PREFIX}; ` +
         "create one in the console or with `toolgate keys create`",

@@ -71,6 +71,13 @@ export class UnpaidTime implements RequestObserver {
     this.#require(record);
   }
 
+  /** Takes time from an address before its request is admitted. @throws ToolgateError RATE_LIMITED */
+  take(credentials: Credentials, ms: number): void {
+    const payer = this.#clients.of(credentials).network;
+    this.#require({ payer, caller: undefined });
+    this.#buckets.count(payer, ms);
+  }
+
   /** Does a part of a request's work, and measures it. @throws ToolgateError RATE_LIMITED; what it throws */
   measure<Result>(record: RequestRecord, work: () => Result): Result {
     if (record.workSince === undefined) this.begin(record);
@@ -119,7 +126,7 @@ export class UnpaidTime implements RequestObserver {
     this.#metrics?.count("toolgate_unpaid_time_seconds_total", workMs / 1000, { by: who(caller) });
   }
 
-  #require({ payer, caller }: RequestRecord): void {
+  #require({ payer, caller }: Pick<RequestRecord, "payer" | "caller">): void {
     const refusal = payer === undefined ? undefined : this.#buckets.refusal(payer);
     if (!refusal) return;
     this.#metrics?.count("toolgate_unpaid_time_refused_total", 1, { by: who(caller) });

@@ -8,14 +8,18 @@ import { SECRET_SETTINGS, settings } from "../../src/config/settings.ts";
 const folder = mkdtempSync(path.join(tmpdir(), "toolgate-secrets-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Values with the secret "hush-hush"; others are the secret itself. */
+/** As long as secrets of clients have to be. */
+const HUSH = "hush-hush-hush-hush-hush-hush-hush";
+
+/** Values with the secret; others are the secret itself. */
 const SAMPLES: Readonly<Record<string, string>> = {
-  DATABASE_URL: "postgresql://app:hush-hush@db/toolgate",
-  DATABASE_DIRECT_URL: "postgresql://app:hush-hush@db/toolgate",
-  DATABASE_READ_URL: "postgresql://app:hush-hush@db/toolgate",
-  CELL_DATABASE_URLS: "1=postgresql://app:hush-hush@db/toolgate",
-  SOLANA_RPC_URLS: "https://rpc.example/?api-key=hush-hush",
-  OTEL_EXPORTER_OTLP_HEADERS: "authorization=hush-hush",
+  DATABASE_URL: `postgresql://app:${HUSH}@db/toolgate`,
+  DATABASE_DIRECT_URL: `postgresql://app:${HUSH}@db/toolgate`,
+  DATABASE_READ_URL: `postgresql://app:${HUSH}@db/toolgate`,
+  CELL_DATABASE_URLS: `1=postgresql://app:${HUSH}@db/toolgate`,
+  SOLANA_RPC_URLS: `https://rpc.example/?api-key=${HUSH}`,
+  OTEL_EXPORTER_OTLP_HEADERS: `authorization=${HUSH}`,
+  OAUTH_CLIENTS: `[{"client_id":"bot","client_secret":"${HUSH}"}]`,
 };
 
 /** Names that look like secrets: a switch, an identifier, and paths of key files. */
@@ -77,15 +81,15 @@ describe("the secrets of a configuration", () => {
   it.each([...SECRET_SETTINGS])("contain %s, which may come from a file", (name) => {
     const others = { INFERENCE_BASE_URL: "https://model.example/v1" };
     const file = path.join(folder, name);
-    writeFileSync(file, `${SAMPLES[name] ?? "hush-hush"}\n`);
-    expect(secretsOf({ ...others, [`${name}_FILE`]: file })).toContain("hush-hush");
+    writeFileSync(file, `${SAMPLES[name] ?? HUSH}\n`);
+    expect(secretsOf({ ...others, [`${name}_FILE`]: file })).toContain(HUSH);
     expect(secretsOf({ ...others, [`${name}_FILE`]: file })).toEqual(
-      secretsOf({ ...others, [name]: SAMPLES[name] ?? "hush-hush" }),
+      secretsOf({ ...others, [name]: SAMPLES[name] ?? HUSH }),
     );
   });
 
   it("are all settings whose names look like it, and those that the documentation lists", () => {
-    const looks = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|HEADERS|DATABASE.*_URL|RPC_URL/;
+    const looks = /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|HEADERS|DATABASE.*_URL|RPC_URL|OAUTH_CLIENTS/;
     const found = Object.keys(settings).filter((name) => looks.test(name) && !NO_SECRETS.has(name));
     const byName = (one: string, other: string) => one.localeCompare(other);
     expect(found.toSorted(byName)).toEqual([...SECRET_SETTINGS].toSorted(byName));

@@ -17,6 +17,7 @@ const RARE = [
   "@solana/spl-token",
   "@solana/wallet-standard-util",
   "@solana/web3.js",
+  "jose",
   "oidc-provider",
   "openai",
   "@opentelemetry/core",

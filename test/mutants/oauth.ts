@@ -2,6 +2,9 @@ import { mutants, type Mutant, sqlFile, type Tests } from "./mutant.ts";
 
 const ATTACKS = "test/transport/oauth/attacks.test.ts";
 const DOCUMENTS = "test/transport/oauth/client-documents.test.ts";
+const OUTSIDE = "test/transport/oauth/outside-tokens.test.ts";
+const ISSUER_KEYS = "test/transport/oauth/issuer-keys.test.ts";
+const TRUSTED = "test/transport/oauth/trusted-grants.test.ts";
 
 const SIGN_IN = "test/client/sign-in.test.ts";
 const PROOFS: Tests = {
@@ -182,4 +185,33 @@ export const OAUTH: readonly Mutant[] = [
       "open({ network, maxBytes: MAX_BYTES * 1000 })",
     ],
   }),
+  ...mutants(
+    "src/transport/oauth/issuer-tokens.ts",
+    { files: [OUTSIDE], only: "another audience|has expired" },
+    {
+      "oauth-issuer-audience": [
+        "A trusted issuer's tokens for other services are refused.",
+        "audience: [...wanted.audiences(issuer)],",
+        "",
+      ],
+    },
+  ),
+  ...mutants("src/transport/oauth/issuer-keys.ts", ISSUER_KEYS, {
+    "oauth-issuer-fetches": [
+      "Tokens of strangers do not make the gateway read an issuer's keys again and again.",
+      "if (!this.#reading && now - this.#triedAt < COOLDOWN_MS) return;",
+      "",
+    ],
+  }),
+  ...mutants(
+    "src/transport/oauth/trusted-grants.ts",
+    { files: [TRUSTED], only: "is used once|another client" },
+    {
+      "oauth-assertion-once": [
+        "An assertion gives one token, over all instances.",
+        'if (!(await records.consume("ReplayDetection", id)))',
+        'if (id === "")',
+      ],
+    },
+  ),
 ];

@@ -94,7 +94,7 @@ export type ApiKey = Message<"toolgate.v1.ApiKey"> & {
   budgets: BudgetUse[];
 
   /**
-   * The application that a person connected by OAuth, as it was shown in the consent; unset for other keys.
+   * The application or outside identity that uses it by OAuth, as it was shown; unset for other keys.
    *
    * @generated from field: toolgate.v1.OAuthClient client = 11;
    */
@@ -115,7 +115,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type OAuthClient = Message<"toolgate.v1.OAuthClient"> & {
   /**
-   * Client identifier: the address of its metadata document, or `oac_…` of a registered client.
+   * Address of its metadata document, `oac_…` of a registered client, or issuer of an outside identity.
    *
    * @generated from field: string client_id = 1;
    */

@@ -66,6 +66,16 @@ export interface ApiKeys {
    * @throws ToolgateError as {@link create}; INVALID_REQUEST for a request that was answered or has expired
    */
   connect(key: NewKey & { accountId: string }, consent: Consent): Promise<ApiKey>;
+  /**
+   * Creates the key of an identity that is trusted without a consent, unless there was one: also one that was
+   * revoked or has expired stays the only one.
+   * @param grant its `hash`: of the identity, hex
+   * @throws ToolgateError as {@link create}
+   */
+  grant(
+    key: NewKey & { accountId: string },
+    grant: Pick<Consent, "client" | "resource"> & { hash: string },
+  ): Promise<void>;
   /** @throws ToolgateError NOT_FOUND */
   get(keyId: string): Promise<ApiKey>;
   /** Newest first, including revoked and expired keys; undefined: of all accounts. */

@@ -16,6 +16,16 @@ export interface Authenticator {
   authenticate(secret: string): Caller | undefined | Promise<Caller | undefined>;
 }
 
+/** Keys without a secret, which are found by their hash. */
+export interface GrantedKeys {
+  /**
+   * Returns the caller of a key; undefined if unknown, revoked or expired.
+   * @param keyHash SHA-256, hex
+   * @param isNew whether it was created just now: an earlier refusal then does not count
+   */
+  callerOf(keyHash: string, isNew?: boolean): Caller | undefined | Promise<Caller | undefined>;
+}
+
 export interface Session {
   /** `ses_…` */
   sessionId: string;

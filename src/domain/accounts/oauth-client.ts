@@ -1,6 +1,6 @@
 /** An application that uses a key by OAuth, as the person saw it when consenting. */
 export interface OAuthClient {
-  /** The address of its metadata document, or `oac_…` of a registered one. */
+  /** The address of its metadata document, `oac_…` of a registered one, or an outside issuer. */
   readonly clientId: string;
   /** As the application calls itself. */
   readonly name: string;
@@ -28,7 +28,7 @@ export function shownName(claimed: string | undefined, host: string): string {
 }
 
 /** Hosts of this machine, as redirect addresses of native applications name them (RFC 8252 section 7.3). */
-const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
+export const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
 
 /** A scheme of an application (RFC 8252 section 7.1), and none that browsers run or read files with. */
 const APP_SCHEME =

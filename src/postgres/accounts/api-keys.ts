@@ -17,6 +17,7 @@ import { requireGroup } from "./key-groups.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 import { bytesOf } from "../oauth/oauth-records.ts";
 import { AccountQueue } from "./account-queue.ts";
+import { usageTotals } from "./key-usage.ts";
 
 /**
  * Maximum keys created per account and day, and maximum inactive keys listed. Bounds the table and memory
@@ -34,30 +35,10 @@ interface NewKeyRow extends NewKey {
   account: string;
   /** Default: the first characters of the secret. */
   prefix?: string;
+  /** Default: of the secret, which then does not exist. */
+  sha256?: Buffer;
   shared?: Pick<KeyRow, "budgetId" | "groupId">;
 }
-
-/** Usage totals of a key. PostgreSQL returns sums as text. */
-interface UsageTotalsRow {
-  id: string;
-  spent: string;
-  calls: string;
-}
-
-const USAGE_TOTALS = /* sql */ `
-  select key.id, coalesce(charged.spent, 0) as spent, coalesce(charged.calls, 0) as calls
-  from api_key key
-  left join (
-    select key_id, sum(spent) as spent, sum(calls) as calls
-    from (
-      select run.key_id, sum(receipt.debited) as spent, count(*) as calls
-      from receipt join run on run.id = receipt.run_id
-      where receipt.account_id = ? group by run.key_id
-      union all
-      select key_id, charged, receipts from archive_use where account_id = ?
-    ) used group by key_id
-  ) charged on charged.key_id = key.id
-  where key.id = any (?::uuid[])`;
 
 /** API keys on PostgreSQL. Database triggers notify every instance's key cache of changes. */
 export class PostgresApiKeys implements ApiKeys {
@@ -108,9 +89,23 @@ export class PostgresApiKeys implements ApiKeys {
     });
   }
 
+  async grant(
+    wanted: NewKey & { accountId: string },
+    { client, resource, hash }: Parameters<ApiKeys["grant"]>[1],
+  ): Promise<void> {
+    return this.#orm.em.fork().transactional(async (em) => {
+      const sha256 = Buffer.from(hash, "hex");
+      // The lock of the account's keys makes others wait that create the same one.
+      await lockKeys(em, uuidOf("acct", wanted.accountId) ?? "");
+      if ((await em.count(ApiKeyEntity, { sha256 })) > 0) return;
+      const { row } = await this.#add(em, { ...wanted, prefix: TOKEN_PREFIX, sha256 });
+      await em.insert(OAuthGrantEntity, { ...client, key: row.id, resource });
+    });
+  }
+
   async #add(
     em: EntityManager,
-    { accountId, ...wanted }: NewKey & { accountId: string; prefix?: string },
+    { accountId, ...wanted }: NewKey & { accountId: string; prefix?: string; sha256?: Buffer },
   ): Promise<{ row: KeyRow; secret: string }> {
     const account = uuidOf("acct", accountId);
     if (account === undefined || (await em.count(AccountEntity, { id: account })) === 0)
@@ -178,14 +173,8 @@ export class PostgresApiKeys implements ApiKeys {
     const keys = await this.list(accountId);
     if (keys.length === 0) return [];
     const account = uuidFromId("acct", accountId);
-    const totals = await this.#orm.em
-      .fork()
-      .execute<UsageTotalsRow[]>(USAGE_TOTALS, [
-        account,
-        account,
-        `{${keys.map(({ keyId }) => uuidFromId("key", keyId)).join(",")}}`,
-      ]);
-    const byKey = new Map(totals.map((row) => [idFromUuid("key", row.id), row]));
+    const ids = keys.map(({ keyId }) => uuidFromId("key", keyId));
+    const byKey = await usageTotals(this.#orm.em.fork(), account, ids);
     return keys.map((key) => {
       const row = byKey.get(key.keyId);
       return { ...key, spent: BigInt(row?.spent ?? 0), chargedCalls: BigInt(row?.calls ?? 0) };
@@ -278,7 +267,7 @@ export class PostgresApiKeys implements ApiKeys {
 
   #build(
     em: EntityManager,
-    { account, name, scopes, limits, shared, prefix }: NewKeyRow,
+    { account, name, scopes, limits, shared, prefix, sha256 }: NewKeyRow,
   ): { row: KeyRow; secret: string } {
     const signer = this.#secrets.current();
     const secret = newApiKey(signer, this.#random, this.#cell);
@@ -286,7 +275,7 @@ export class PostgresApiKeys implements ApiKeys {
     const row = em.create(ApiKeyEntity, {
       id,
       account,
-      sha256: Buffer.from(hashOf(secret), "hex"),
+      sha256: sha256 ?? Buffer.from(hashOf(secret), "hex"),
       prefix: prefix ?? secret.slice(0, SHOWN_LENGTH),
       secretVersion: signer.version,
       name,

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Authenticator } from "../../app/accounts/authenticator.ts";
+import type { Authenticator, GrantedKeys } from "../../app/accounts/authenticator.ts";
 import {
   isSignedWith,
   parseApiKey,
@@ -74,7 +74,7 @@ interface KeyRow extends LimitsRow, RequestLogRow {
  * while change notifications arrive, and for what needs no database while it is away. Rejections are cached
  * for seconds in any case: a rejected key never becomes valid.
  */
-export class PostgresAuthenticator implements Authenticator {
+export class PostgresAuthenticator implements Authenticator, GrantedKeys {
   readonly #options: AuthenticatorOptions;
   readonly #cache = new Lru<string, CacheEntry>(MAX_CACHED);
   /** Timestamp of each rejection, by key hash. */
@@ -124,10 +124,15 @@ export class PostgresAuthenticator implements Authenticator {
   /** A token ends with its key, whose changes are notified. */
   #ofToken(token: AccessToken, now: number): Caller | undefined | Promise<Caller | undefined> {
     if (token.expiresAt <= now) return undefined;
-    const key = this.#cached(token.keyHash, now);
-    if (key) return this.#accept(token.of(key), now);
-    if (this.#isRejected(token.keyHash, now)) return undefined;
-    return this.#lookUp(token.keyHash, now).then((found) => found && token.of(found));
+    const key = this.callerOf(token.keyHash);
+    return key instanceof Promise ? key.then((found) => found && token.of(found)) : key && token.of(key);
+  }
+
+  callerOf(keyHash: string, isNew = false): Caller | undefined | Promise<Caller | undefined> {
+    const now = this.#options.clock.now();
+    const key = this.#cached(keyHash, now);
+    if (key) return this.#accept(key, now);
+    return !isNew && this.#isRejected(keyHash, now) ? undefined : this.#lookUp(keyHash, now);
   }
 
   async #lookUpToken(hash: string, now: number): Promise<Caller | undefined> {
@@ -206,6 +211,7 @@ export class PostgresAuthenticator implements Authenticator {
     else if ("key" in change) {
       this.#cache.delete(change.key);
       this.#rejected.delete(change.key);
+      this.#tokens.invalidate(change.key);
     } else {
       this.#cache.deleteWhere(({ caller }) => uuidOf("acct", caller.accountId) === change.account);
     }
@@ -215,6 +221,7 @@ export class PostgresAuthenticator implements Authenticator {
     this.#generation++;
     this.#gaps++;
     this.#rejected.clear();
+    this.#tokens.invalidate(undefined);
   }
 
   async #find(hashes: readonly Buffer[], forMs: number): Promise<FoundKey[]> {

@@ -46,6 +46,7 @@ export function lazyOperatorStores(options: OperatorStoresOptions): OperatorStor
     apiKeys: {
       create: (key) => change(({ apiKeys }) => apiKeys.create(key)),
       connect: (key, consent) => change(({ apiKeys }) => apiKeys.connect(key, consent)),
+      grant: (key, grant) => change(({ apiKeys }) => apiKeys.grant(key, grant)),
       get: (keyId) => read(({ apiKeys }) => apiKeys.get(keyId)),
       list: (accountId) => read(({ apiKeys }) => apiKeys.list(accountId)),
       listWithUsage: (accountId) => read(({ apiKeys }) => apiKeys.listWithUsage(accountId)),

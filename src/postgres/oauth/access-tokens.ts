@@ -39,10 +39,12 @@ export class AccessToken {
   }
 }
 
-/** Access tokens by their SHA-256, hex. Cached for good, because only the end of its key ends one earlier. */
+/** Access tokens by their SHA-256, hex. Cached until their key changes or one of its tokens is removed. */
 export class AccessTokens {
   readonly #cache = new Lru<string, AccessToken>(MAX_CACHED);
   readonly #lookups: Batcher<Buffer, { readonly token: AccessToken | undefined }>;
+  /** Incremented per change: what was read before is not cached after it. */
+  #generation = 0;
 
   constructor(pool: Pool) {
     this.#lookups = new Batcher({
@@ -65,13 +67,20 @@ export class AccessTokens {
     });
   }
 
+  /** Forgets the tokens of a key; undefined: all. */
+  invalidate(keyHash: string | undefined): void {
+    this.#generation++;
+    this.#cache.deleteWhere((token) => keyHash === undefined || token.keyHash === keyHash);
+  }
+
   known(hash: string): AccessToken | undefined {
     return this.#cache.get(hash);
   }
 
   async find(hash: string): Promise<AccessToken | undefined> {
+    const generation = this.#generation;
     const { token } = await this.#lookups.submit(Buffer.from(hash, "hex"));
-    if (token) this.#cache.set(hash, token);
+    if (token && generation === this.#generation) this.#cache.set(hash, token);
     return token;
   }
 }

@@ -7,7 +7,7 @@ import { queryWithRetry } from "../database/retry.ts";
 import { idFromUuid, uuidFromId } from "../database/row-mapping.ts";
 
 /** The newest records of one kind that stay: of a key, and of what strangers store before a consent. */
-const [MAX_OF_KEY, MAX_UNUSED] = [20, 5_000];
+const [MAX_OF_KEY, MAX_UNUSED] = [200, 5_000];
 
 /**
  * Of a record: it was not used up; or it is a refresh token whose answer may have been lost, or whose client
@@ -93,9 +93,12 @@ export class PostgresOAuthRecords implements OAuthRecords {
   }
 
   async remove(model: RecordModel, id: string): Promise<boolean> {
+    // Instances cache access tokens until their key changes.
     const { rowCount } = await this.#pool.query({
       name: "oauth-remove",
-      text: "delete from oauth_record where id = $1 and model = $2",
+      text: `with gone as (delete from oauth_record where id = $1 and model = $2 returning key_id)
+             select pg_notify('toolgate_key', 'key:' || encode(key.sha256, 'hex'))
+             from gone left join api_key key on key.id = gone.key_id`,
       values: [bytesOf(id), model],
     });
     return rowCount === 1;

@@ -8,13 +8,14 @@ import { DEFAULT_SCOPES, isScope, SCOPES } from "../../domain/accounts/scope.ts"
 import type { Clock, Random } from "../../domain/core/clock.ts";
 import type { Log } from "../../domain/core/log.ts";
 import type { Network } from "../../outbound/address-guard.ts";
-import { issuerOf, PATHS, resourcesOf, type OAuthAddresses } from "./addresses.ts";
+import { CLIENT_ALGORITHMS, issuerOf, PATHS, resourcesOf, type OAuthAddresses } from "./addresses.ts";
 import type { BrowserCookie } from "./browser-cookie.ts";
 import { documentReader } from "./client-documents.ts";
 import { shownClient } from "./client-metadata.ts";
 import type { ClientSecrets } from "./client-secrets.ts";
 import type { ConsentDetails } from "./consent.ts";
 import { adapterOf } from "./record-adapter.ts";
+import { registerTrustedGrants, trustedClientMetadata, type TrustedGrantsParts } from "./trusted-grants.ts";
 
 export interface ProviderParts {
   readonly addresses: OAuthAddresses;
@@ -31,6 +32,8 @@ export interface ProviderParts {
   readonly network: Network;
   /** Whether a new document may be read for this request. */
   readonly mayFetch: (context: KoaContextWithOIDC) => boolean;
+  /** Tokens without a person's consent. */
+  readonly trusted: Pick<TrustedGrantsParts, "clients" | "grants" | "tokens">;
 }
 
 /** Lifetimes, seconds. */
@@ -44,6 +47,7 @@ export async function openProvider(parts: ProviderParts): Promise<oidc.default> 
   const library = await import("oidc-provider");
   const { addresses, keySecrets, random, cell, log } = parts;
   const provider = new library.default(issuerOf(addresses), configurationOf(parts, library));
+  registerTrustedGrants(provider, { ...parts.trusted, ...parts, errors: library.errors });
   // The issuer's protocol, which the handler writes into X-Forwarded-Proto: cookies depend on it.
   provider.proxy = true;
   provider.silent = true;
@@ -60,20 +64,23 @@ export async function openProvider(parts: ProviderParts): Promise<oidc.default> 
 type Library = typeof oidc;
 
 function configurationOf(parts: ProviderParts, library: Library): Configuration {
-  const { records, apiKeys, secrets, clock, addresses } = parts;
+  const { records, apiKeys, secrets, clock, addresses, trusted } = parts;
   const { errors } = library;
   const fetchDocument = documentReader(parts.network);
   const storage = { records, apiKeys, secrets, now: () => clock.now(), errors };
   return {
     allowOmittingSingleRegisteredRedirectUri: false,
     adapter: (name) => adapterOf(name, storage),
-    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
+    // Only clients of the operator have keys: registered ones and documents may not name private_key_jwt.
+    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
+    clients: trustedClientMetadata(trusted),
     clientDefaults: {
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
       token_endpoint_auth_method: "none",
       id_token_signed_response_alg: "ES256",
     },
+    enabledJWA: { clientAuthSigningAlgValues: [...CLIENT_ALGORITHMS] },
     cookies: {
       names: { session: "_oauth_session", interaction: "_oauth_interaction", resume: "_oauth_resume" },
     },
@@ -114,7 +121,8 @@ function configurationOf(parts: ProviderParts, library: Library): Configuration 
       context.body = `${error}: ${description ?? "the request is not valid"}\n`;
     },
     responseTypes: ["code"],
-    revokeGrantPolicy: () => true,
+    // A client of the operator ends its token, and not its grant for good.
+    revokeGrantPolicy: ({ oidc }) => oidc.client?.grantTypeAllowed("authorization_code") !== false,
     rotateRefreshToken: true,
     routes: { authorization: PATHS.authorize, token: PATHS.token, revocation: PATHS.revoke },
     scopes: [],
