@@ -7,7 +7,8 @@ import { systemClock, systemRandom } from "../system.ts";
 import type { ServedDocument } from "../transport/documents/document-handler.ts";
 import { isLoopback } from "../transport/http/origin-policy.ts";
 import { HttpCredentials } from "../transport/http/request-head.ts";
-import { challengeOf, issuerOf, oauthDocuments } from "../transport/oauth/addresses.ts";
+import { CallApprovals } from "../transport/mcp/call-approvals.ts";
+import { approvalUrl, challengeOf, issuerOf, oauthDocuments } from "../transport/oauth/addresses.ts";
 import { BrowserCookie } from "../transport/oauth/browser-cookie.ts";
 import { ClientSecrets } from "../transport/oauth/client-secrets.ts";
 import { OAuthHandler, type OAuthHandlerParts } from "../transport/oauth/oauth-handler.ts";
@@ -51,6 +52,8 @@ interface OAuth {
   readonly handlers: readonly OAuthHandler[];
   /** What a 401 says besides; undefined: hosts cannot sign in. */
   readonly challenge?: () => string;
+  /** Calls beyond the limits of an application; undefined as above. */
+  readonly approvals?: CallApprovals;
 }
 
 /** Creates the authorization server, if it is on. Its library is imported with the first request for it. */
@@ -62,7 +65,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const documents = oauthDocuments(addresses, trusted.extras, isServer);
   const challenge = () => challengeOf(addresses);
   if (!isServer) return { documents, handlers: [], challenge };
-  const { oauthRecords: records, apiKeys, keySecrets } = postgres;
+  const { oauthRecords: records, apiKeys, keySecrets, approvals } = postgres;
   const secrets = new ClientSecrets(keySecrets);
   const fetches = new TokenBuckets(systemClock, DOCUMENT_RATE);
   const shared = { records, apiKeys, secrets, clock: systemClock, random: systemRandom };
@@ -86,10 +89,12 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const handler = new OAuthHandler({
     ...shared,
     ...web,
+    approvals,
     rules: keyRulesOf(deps),
     issuer: () => issuerOf(addresses),
     cookie,
     provider: () => (provider ??= open()),
   });
-  return { documents, handlers: [handler], challenge };
+  const asking = new CallApprovals(approvals, (id) => approvalUrl(addresses, id));
+  return { documents, handlers: [handler], challenge, approvals: asking };
 }

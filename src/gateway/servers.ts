@@ -210,7 +210,7 @@ export function createServers({
         new Cors(origins, { path: MCP_PATH, policy: originPolicy }, requests),
         connectHandler({ ...common, services: open.map(({ service }) => service) }),
         ...[OPENAI_API, ANTHROPIC_API].map((api) => new ModelApiHandler(models, api)),
-        new McpHandler({ routes, pipeline, catalogue, originPolicy, challenge: oauth.challenge }),
+        new McpHandler({ routes, pipeline, catalogue, originPolicy, ...oauth }),
         new JsonHandler(routes, pipeline, walletParts.sold),
       ],
       routes,

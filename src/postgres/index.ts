@@ -19,6 +19,7 @@ import type { ConfigVersions } from "../app/operations/config-versions.ts";
 import type { TimelineQueries } from "../app/operations/request-timeline.ts";
 import type { BalanceSteps, OperatorActionLog, SealingKeyAdmin } from "../app/operations/operator-actions.ts";
 import type { JobRuns } from "../app/jobs/job.ts";
+import type { Approvals } from "../app/oauth/approvals.ts";
 import type { OAuthRecords, TokenSecrets } from "../app/oauth/oauth-records.ts";
 import type { RelayClaims } from "../app/payments/gasless/relay-claims.ts";
 import type { SandboxRuns } from "../app/calls/sandbox-runs.ts";
@@ -69,6 +70,7 @@ import { PostgresRateLimiter } from "./accounts/rate-limiter.ts";
 import { ReplayCache } from "./ledger/replay-cache.ts";
 import { PostgresRefunds, PostgresSuspense } from "./treasury/suspense.ts";
 import { PostgresRelays } from "./payments/relays.ts";
+import { PostgresApprovals } from "./oauth/approvals.ts";
 import { PostgresOAuthRecords } from "./oauth/oauth-records.ts";
 import { PostgresSandboxRuns } from "./ledger/sandbox-runs.ts";
 import { PostgresSealingKeys, type SealingKeysOptions } from "./payments/sealing-keys.ts";
@@ -110,6 +112,7 @@ export interface Postgres {
   readonly apiKeys: ApiKeys;
   readonly keyGroups: KeyGroups;
   readonly oauthRecords: OAuthRecords;
+  readonly approvals: Approvals;
   readonly keySecrets: TokenSecrets;
   readonly operatorActions: OperatorActionLog;
   readonly configVersions: ConfigVersions;
@@ -303,6 +306,7 @@ function openStores(options: StoreOptions) {
     makePartitions: () => makePartitions(pool),
     sessions: new PostgresSessions({ pool, clock, random, cell }),
     oauthRecords: new PostgresOAuthRecords({ pool }),
+    approvals: new PostgresApprovals({ pool, random }),
     webhooks: openWebhooks(options),
   };
 }

@@ -90,7 +90,11 @@ export function groupMessage({ limits, budgets, keyIds, createdAt, ...group }: K
 }
 
 /** The limit that refused a call. */
-export function exceededLimitMessage({ limit: exceeded, price }: LimitReachedError): ExceededLimitMessage {
+export function exceededLimitMessage({
+  limit: exceeded,
+  call: { price },
+  approvalUrl,
+}: LimitReachedError): ExceededLimitMessage {
   const { group, period, limit, spent, resetsAt } = exceeded;
   return create(ExceededLimitSchema, {
     period: PERIODS[period],
@@ -100,5 +104,6 @@ export function exceededLimitMessage({ limit: exceeded, price }: LimitReachedErr
     remainingUsdcMicrousd: spent < limit ? limit - spent : 0n,
     priceUsdcMicrousd: price,
     resetsAt: resetsAt && timestampFromDate(resetsAt),
+    ...(approvalUrl !== undefined && { approvalUrl }),
   });
 }

@@ -135,8 +135,8 @@ export const LIMITS: readonly Mutant[] = [
     ],
     "key-call-limit": [
       "A call costs no more than its key's limit, however it is paid.",
-      "|| price <= limit)",
-      "|| price >= 0n)",
+      "|| call.price <= limit)",
+      "|| call.price >= 0n)",
     ],
   }),
   ...mutants("src/postgres/accounts/api-keys.ts", "test/postgres/accounts/limited-keys.test.ts", {

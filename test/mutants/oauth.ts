@@ -1,6 +1,7 @@
 import { mutants, type Mutant, sqlFile, type Tests } from "./mutant.ts";
 
 const ATTACKS = "test/transport/oauth/attacks.test.ts";
+const APPROVALS = "test/postgres/oauth/approvals.test.ts";
 const DOCUMENTS = "test/transport/oauth/client-documents.test.ts";
 const OUTSIDE = "test/transport/oauth/outside-tokens.test.ts";
 const ISSUER_KEYS = "test/transport/oauth/issuer-keys.test.ts";
@@ -172,6 +173,23 @@ export const OAUTH: readonly Mutant[] = [
       "return LOOPBACK.test(url.hostname) ? undefined :",
       'return LOOPBACK.test(url.hostname) || url.hostname !== "" ? undefined :',
     ],
+  }),
+  ...mutants(sqlFile("functions/approval_take.sql"), APPROVALS, {
+    "approval-once": [
+      "A call that was allowed beyond a limit runs once, over all instances.",
+      "delete from oauth_record where id = approval_of(",
+      "perform from oauth_record where id = approval_of(",
+    ],
+  }),
+  ...mutants(sqlFile("functions/approval_of.sql"), APPROVALS, {
+    "approval-price": [
+      "It costs at most what the person saw.",
+      "and (payload ->> 'price')::bigint >= price",
+      "",
+    ],
+  }),
+  ...mutants(sqlFile("functions/approval_decide.sql"), APPROVALS, {
+    "approval-account": ["Only the account that pays allows it.", "and key.account_id = of_account", ""],
   }),
   ...mutants("src/transport/oauth/client-documents.ts", DOCUMENTS, {
     "oauth-document-network": [

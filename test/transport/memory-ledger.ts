@@ -29,6 +29,8 @@ export class MemoryLedger implements Ledger {
 
   async refusalOf(): Promise<undefined> {}
 
+  isAllowedOnce = async () => false;
+
   async findPrior({ accountId, fingerprint, reference: txSignature }: PriorQuery): Promise<PriorOutcome> {
     const entry = this.entries.find(({ call }) => call.payment?.reference === txSignature);
     if (!entry) return undefined;

@@ -42,6 +42,7 @@ export type ExceededLimitJson = {
   remaining_usdc_microusd: number | string;
   price_usdc_microusd: number | string;
   resets_at?: string | undefined;
+  approval_url?: string | undefined;
 };
 
 export function exceededLimitToJson(message: ExceededLimit): ExceededLimitJson {
@@ -53,6 +54,7 @@ export function exceededLimitToJson(message: ExceededLimit): ExceededLimitJson {
     remaining_usdc_microusd: int64ToJson(message.remainingUsdcMicrousd),
     price_usdc_microusd: int64ToJson(message.priceUsdcMicrousd),
     resets_at: message.resetsAt === undefined ? undefined : timestampToMilliseconds(message.resetsAt),
+    approval_url: message.approvalUrl,
   };
 }
 

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file toolgate/v1/error.proto.
  */
 export const file_toolgate_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("Chd0b29sZ2F0ZS92MS9lcnJvci5wcm90bxILdG9vbGdhdGUudjEiuAEKCUVycm9yQm9keRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIgChNyZXRyeV9hZnRlcl9zZWNvbmRzGAQgASgFSACIAQESLgoFbGltaXQYBSABKAsyGi50b29sZ2F0ZS52MS5FeGNlZWRlZExpbWl0SAGIAQE6BMrzGABCFgoUX3JldHJ5X2FmdGVyX3NlY29uZHNCCAoGX2xpbWl0IoUCCg1FeGNlZWRlZExpbWl0EikKBnBlcmlvZBgBIAEoDjIZLnRvb2xnYXRlLnYxLkJ1ZGdldFBlcmlvZBIVCghncm91cF9pZBgCIAEoCUgAiAEBEhsKE2xpbWl0X3VzZGNfbWljcm91c2QYAyABKAMSGwoTc3BlbnRfdXNkY19taWNyb3VzZBgEIAEoAxIfChdyZW1haW5pbmdfdXNkY19taWNyb3VzZBgFIAEoAxIbChNwcmljZV91c2RjX21pY3JvdXNkGAYgASgDEi0KCXJlc2V0c19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCwoJX2dyb3VwX2lkYgZwcm90bzM", [file_google_protobuf_timestamp, file_httpjson_v1_options, file_toolgate_v1_budget]);
+  fileDesc("Chd0b29sZ2F0ZS92MS9lcnJvci5wcm90bxILdG9vbGdhdGUudjEiuAEKCUVycm9yQm9keRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIgChNyZXRyeV9hZnRlcl9zZWNvbmRzGAQgASgFSACIAQESLgoFbGltaXQYBSABKAsyGi50b29sZ2F0ZS52MS5FeGNlZWRlZExpbWl0SAGIAQE6BMrzGABCFgoUX3JldHJ5X2FmdGVyX3NlY29uZHNCCAoGX2xpbWl0IrECCg1FeGNlZWRlZExpbWl0EikKBnBlcmlvZBgBIAEoDjIZLnRvb2xnYXRlLnYxLkJ1ZGdldFBlcmlvZBIVCghncm91cF9pZBgCIAEoCUgAiAEBEhsKE2xpbWl0X3VzZGNfbWljcm91c2QYAyABKAMSGwoTc3BlbnRfdXNkY19taWNyb3VzZBgEIAEoAxIfChdyZW1haW5pbmdfdXNkY19taWNyb3VzZBgFIAEoAxIbChNwcmljZV91c2RjX21pY3JvdXNkGAYgASgDEi0KCXJlc2V0c19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoMYXBwcm92YWxfdXJsGAggASgJSAGIAQFCCwoJX2dyb3VwX2lkQg8KDV9hcHByb3ZhbF91cmxiBnByb3RvMw", [file_google_protobuf_timestamp, file_httpjson_v1_options, file_toolgate_v1_budget]);
 
 /**
  * Body of every error except PAYMENT_REQUIRED (specification 7). An error detail over gRPC and Connect.
@@ -120,6 +120,13 @@ export type ExceededLimit = Message<"toolgate.v1.ExceededLimit"> & {
    * @generated from field: google.protobuf.Timestamp resets_at = 7;
    */
   resetsAt?: Timestamp | undefined;
+
+  /**
+   * Page that can allow the call of an application at /mcp.
+   *
+   * @generated from field: optional string approval_url = 8;
+   */
+  approvalUrl?: string | undefined;
 };
 
 /**

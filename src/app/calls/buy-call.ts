@@ -7,9 +7,10 @@ import type { PreparedCall, Tool } from "../../domain/tools/tool.ts";
 import { creditExtraPayment, payQuote, type AccountHolder } from "../payments/pay-quote.ts";
 import type { IdentifiedPayment, PaymentMethods, CallPayment } from "../payments/payment-methods.ts";
 import { type ToolCallResult, runAndCapture, type RunDeps } from "./run-and-capture.ts";
-import { requirePriceWithinLimit, limitError, insufficientFunds, priorCallError } from "./refusals.ts";
+import { callLimitError, limitError, insufficientFunds, priorCallError } from "./refusals.ts";
 import type { CallAuthorization, Ledger, AuthorizeResult, PriorQuery } from "./ledger.ts";
 import { requireAllowance, type UnpaidWork } from "./unpaid-work.ts";
+import type { LimitedCall, LimitReachedError } from "./call-errors.ts";
 import type { Receipt } from "../../domain/calls/receipt.ts";
 import type { JsonObject } from "../../domain/core/json.ts";
 
@@ -78,7 +79,9 @@ async function authorizePurchase(
   const { tool, prepared, fingerprint, idempotencyKey: sentKey, identified, quote, receivedAt, buyer } = call;
   // A quoted price stays valid even if this instance charges another price by now.
   const price = quote?.price ?? prepared.price;
-  requirePriceWithinLimit(tool.name, caller, price);
+  const limited = { tool: tool.name, price, caller, fingerprint: identified ? undefined : fingerprint };
+  const beyond = callLimitError(limited);
+  if (beyond) await requireException(deps.ledger, beyond);
 
   const quotedFingerprint = withChoice(fingerprint, prepared.choice?.name);
   const claim = { accountId: caller.accountId, fingerprint, idempotencyKey: sentKey, span };
@@ -102,7 +105,8 @@ async function authorizePurchase(
   const authorization: CallAuthorization = {
     accountId: holder.accountId,
     keyId: holder.keyId,
-    budgeted: holder.budgeted,
+    // The ledger takes the exception, or refuses the call after all.
+    budgeted: holder.budgeted || beyond !== undefined,
     limitsVersion: holder.limitsVersion,
     runId: newId("run", deps.clock, deps.random, deps.cell?.number),
     requestId: context.requestId,
@@ -118,9 +122,23 @@ async function authorizePurchase(
   const authorized = await authorizeCall(deps, tool, authorization, {
     quotedTo: buyer.quotedTo,
     quotedFingerprint,
+    limited: { ...limited, caller: holder },
   });
   if (authorized.kind === "replay") return { result: authorized.result, receipt: authorized.receipt };
   return { authorization, holder };
+}
+
+/** @throws LimitReachedError unless the account holder has allowed the call once */
+async function requireException(
+  ledger: Pick<Ledger, "isAllowedOnce">,
+  beyond: LimitReachedError,
+): Promise<void> {
+  const { tool, price, caller, fingerprint } = beyond.call;
+  const isAllowed =
+    beyond.isLiftable &&
+    fingerprint !== undefined &&
+    (await ledger.isAllowedOnce({ keyId: caller.keyId, tool, price, fingerprint }));
+  if (!isAllowed) throw beyond;
 }
 
 interface AuthorizeDeps {
@@ -132,10 +150,11 @@ interface AuthorizeDeps {
 /** Started: run, claim and hold are stored. Replay: the same call was charged before. */
 type Authorized = Extract<AuthorizeResult, { kind: "started" | "replay" }>;
 
-/** For whom and for what a quote is issued. */
-interface QuoteTerms {
+/** For whom and for what a quote is issued, and the call as limits see it. */
+interface Terms {
   readonly quotedTo: string;
   readonly quotedFingerprint: Buffer;
+  readonly limited: LimitedCall;
 }
 
 /**
@@ -146,7 +165,7 @@ async function authorizeCall(
   deps: AuthorizeDeps,
   tool: Tool,
   call: CallAuthorization,
-  { quotedTo, quotedFingerprint }: QuoteTerms,
+  { quotedTo, quotedFingerprint, limited }: Terms,
 ): Promise<Authorized> {
   const { accountId, price, payment } = call;
   // With a claim the ledger may have the result, so the ledger is queried first.
@@ -169,7 +188,7 @@ async function authorizeCall(
     }
     case "capped":
     case "excluded":
-      throw limitError(tool.name, price, answer);
+      throw limitError(limited, answer);
     default:
       throw await priorCallError(deps.ledger, accountId, answer);
   }

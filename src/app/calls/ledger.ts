@@ -137,4 +137,6 @@ export interface Ledger extends PaymentCredits {
   balance(accountId: string): Promise<MicroUsd>;
   /** What would refuse a call of that price from the balance; undefined: nothing. */
   refusalOf(call: CountedCall): Promise<LimitRefusal | undefined>;
+  /** Whether the account holder has allowed this call once, whatever the limits of its key. */
+  isAllowedOnce(call: CountedCall & Pick<CallAuthorization, "fingerprint">): Promise<boolean>;
 }

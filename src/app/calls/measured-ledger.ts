@@ -51,6 +51,7 @@ export function measuredLedger(ledger: Ledger, metrics: Metrics, clock: Clock): 
     },
     balance: (accountId) => ledger.balance(accountId),
     refusalOf: (call) => ledger.refusalOf(call),
+    isAllowedOnce: (call) => ledger.isAllowedOnce(call),
   };
 }
 

@@ -3,7 +3,7 @@ import type { CallRecord } from "../../domain/calls/call-context.ts";
 import type { MicroUsd } from "../../domain/core/money.ts";
 import { prepare, type ToolCall, withPresentParams } from "./call-tool.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { limitError, requirePriceWithinLimit, requireToolAccess } from "./refusals.ts";
+import { callLimitError, limitError, requireToolAccess } from "./refusals.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface PriceCallDeps {
@@ -35,13 +35,15 @@ export async function priceCall(
   const tool = catalogue.resolve(call.tool);
   requireToolAccess(tool, caller);
   const { price } = await prepare(tool, withPresentParams(tool, call), record);
-  requirePriceWithinLimit(tool.name, caller, price);
+  const limited = { tool: tool.name, price, caller, fingerprint: undefined };
+  const beyond = callLimitError(limited);
+  if (beyond) throw beyond;
   const counted = { keyId: caller.keyId, tool: tool.name, price };
   const [balance, refusal] = await Promise.all([
     ledger.balance(caller.accountId),
     caller.budgeted && price > 0n ? ledger.refusalOf(counted) : undefined,
   ]);
-  if (refusal) throw limitError(tool.name, price, refusal);
+  if (refusal) throw limitError(limited, refusal);
   const missing = price > 0n && price > balance ? price - balance : 0n;
   return { price, metered: tool.metered ?? false, balance, missing };
 }

@@ -3,7 +3,12 @@ import { displayUsd, type MicroUsd } from "../../domain/core/money.ts";
 import type { Quote } from "../../domain/payments/quote.ts";
 import { allowsTool, type Caller } from "../../domain/accounts/caller.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
-import { LimitReachedError, MissingScopeError, PaymentRequiredError } from "./call-errors.ts";
+import {
+  type LimitedCall,
+  LimitReachedError,
+  MissingScopeError,
+  PaymentRequiredError,
+} from "./call-errors.ts";
 import type { AuthorizeResult, Ledger, LimitRefusal } from "./ledger.ts";
 
 /** A refusal because of an earlier call or payment. */
@@ -121,23 +126,19 @@ export function requireToolAccess({ name, scope }: Tool, caller: Caller): void {
   }
 }
 
-/**
- * Checks the key's limit per call, for every payment method.
- * @param price micro-USD
- * @throws LimitReachedError
- */
-export function requirePriceWithinLimit(tool: string, { limits }: Caller, price: MicroUsd): void {
-  const limit = limits?.perCall;
-  if (limit === undefined || price <= limit) return;
+/** Returns the error of a call above the key's limit per call, for every payment method; undefined: below. */
+export function callLimitError(call: LimitedCall): LimitReachedError | undefined {
+  const limit = call.caller.limits?.perCall;
+  if (limit === undefined || call.price <= limit) return undefined;
   const counted = { group: undefined, spent: 0n, resetsAt: undefined, reported: true };
-  throw new LimitReachedError(tool, price, { period: "call", limit, ...counted });
+  return new LimitReachedError(call, { period: "call", limit, ...counted });
 }
 
 /** The error of a call that the ledger refused. Limits may have changed since the key was authenticated. */
-export function limitError(tool: string, price: MicroUsd, refusal: LimitRefusal): ToolgateError {
+export function limitError(call: LimitedCall, refusal: LimitRefusal): ToolgateError {
   return refusal.kind === "capped"
-    ? new LimitReachedError(tool, price, refusal.limit)
-    : forbidden(`the API key may no longer call ${tool}; use a key that may`);
+    ? new LimitReachedError(call, refusal.limit)
+    : forbidden(`the API key may no longer call ${call.tool}; use a key that may`);
 }
 
 function forbidden(message: string): ToolgateError {

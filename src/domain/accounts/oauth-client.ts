@@ -18,13 +18,18 @@ const UNSHOWN = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 
 /** Returns the name of an application as it may be shown; its host where nothing is left. */
 export function shownName(claimed: string | undefined, host: string): string {
-  const name = (claimed ?? "").replace(UNSHOWN, " ").replaceAll(/\s+/g, " ").trim();
+  const name = shownText(claimed ?? "");
   // Without half of a character at the end.
   const shown = name
     .slice(0, NAME_LIMIT)
     .replace(/[\uD800-\uDBFF]$/, "")
     .trim();
   return shown === "" ? host.slice(0, NAME_LIMIT) : shown;
+}
+
+/** Returns a text of an application without what would change how the text around it looks. */
+export function shownText(claimed: string): string {
+  return claimed.replace(UNSHOWN, " ").replaceAll(/\s+/g, " ").trim();
 }
 
 /** Hosts of this machine, as redirect addresses of native applications name them (RFC 8252 section 7.3). */

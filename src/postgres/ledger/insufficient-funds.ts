@@ -85,6 +85,17 @@ export class KeyLimits {
     return row?.refusal ? refusalOf(row.refusal) : undefined;
   }
 
+  /** Whether the account holder has allowed the call once; only the ledger takes what this finds. */
+  async isAllowedOnce({
+    fingerprint,
+    ...call
+  }: CountedCall & Pick<CallAuthorization, "fingerprint">): Promise<boolean> {
+    const text = "select approval_of(budget_refusal($1, $2, $3), $1, $4, $3) is not null as allowed";
+    const query = { name: "key-approval", text, values: [...valuesOf(call), fingerprint] };
+    const [row] = await queryWithRetry<{ allowed: boolean }>(this.#pool, query);
+    return row?.allowed === true;
+  }
+
   /** Writes the event of the budget that refuses the call, once per period. */
   async reportExhausted(call: CountedCall): Promise<void> {
     const text = "select budget_exhaust($1, $2, $3)";

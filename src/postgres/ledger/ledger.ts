@@ -232,6 +232,10 @@ export class PostgresLedger implements Ledger {
     return this.#limits.refusalOf(call);
   }
 
+  isAllowedOnce(call: CountedCall & Pick<CallAuthorization, "fingerprint">): Promise<boolean> {
+    return this.#limits.isAllowedOnce(call);
+  }
+
   async #priorAll(queries: readonly PriorQuery[], forMs: number): Promise<{ prior: PriorOutcome }[]> {
     const rows = await this.#query<PriorRow>(
       "ledger-prior",

@@ -13,7 +13,7 @@ const EXPOSED_HEADERS =
   "request-id, anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, " +
   "anthropic-ratelimit-requests-reset, " +
   "www-authenticate, allow, payment-required, payment-response, x-payment-response, preference-applied, " +
-  "grpc-status, grpc-message, grpc-status-details-bin, grpc-accept-encoding";
+  "mcp-session-id, grpc-status, grpc-message, grpc-status-details-bin, grpc-accept-encoding";
 
 /** Names of headers (RFC 9110 section 5.6.2). */
 const NAMES = /[\w!#$%&'*+.^`|~-]+/g;

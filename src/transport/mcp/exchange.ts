@@ -16,6 +16,14 @@ const IN_BAND = /(?:^|,)\s*payment\s*=\s*(?:in-band|"in-band")\s*(?:[;,]|$)/i;
 /** Token of progress notifications (MCP, Progress). */
 export type ProgressToken = string | number;
 
+/** An elicitation in URL mode (MCP 2025-11-25, Elicitation). */
+export interface UrlElicitation {
+  readonly mode: "url";
+  readonly elicitationId: string;
+  readonly url: string;
+  readonly message: string;
+}
+
 /** One POST to the MCP endpoint and its response. */
 export class McpExchange {
   readonly body: unknown;
@@ -25,6 +33,8 @@ export class McpExchange {
   record: RequestRecord;
   #stream: EventStream | undefined;
   #settlement: SettlementReport["meta"] | undefined;
+  /** The page that a client of 2025-11-25 is sent to; undefined unless the call failed for that. */
+  elicitation: UrlElicitation | undefined;
 
   constructor(http: HttpExchange, body: unknown, context: RequestContext) {
     this.#http = http;
@@ -71,6 +81,11 @@ export class McpExchange {
   settled(report: SettlementReport): void {
     this.#settlement = report.meta;
     if (!this.isBatch) this.context.onSettlement?.(report);
+  }
+
+  /** Sends a session identifier with the result of `initialize` (Streamable HTTP, session management). */
+  openSession(id: string): void {
+    this.#http.headers.push(["mcp-session-id", id]);
   }
 
   setRateHeaders(rate: RateDecision | undefined): void {

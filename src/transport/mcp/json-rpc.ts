@@ -13,6 +13,8 @@ export const RPC_ERROR = {
   unsupportedVersion: -32022,
   // Only for clients that announce the scheme (draft-payment-transport-mcp): MCP reserves the code.
   paymentRequired: -32042,
+  // The same code in 2025-11-25: `data` has `elicitations` in place of `challenges`.
+  urlElicitationRequired: -32042,
   verificationFailed: -32043,
 } as const;
 

@@ -11,6 +11,7 @@ import type { HttpResponse } from "../http/response.ts";
 import type { Header } from "../headers.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { BatchHandler } from "./batch.ts";
+import type { CallApprovals } from "./call-approvals.ts";
 import { McpExchange } from "./exchange.ts";
 import {
   errorMessage,
@@ -50,6 +51,8 @@ export interface McpHandlerDeps {
   readonly originPolicy: OriginPolicy;
   /** Returns what a 401 says to a host that signs in by OAuth; undefined: it is off. */
   readonly challenge?: (() => string) | undefined;
+  /** Undefined likewise. */
+  readonly approvals?: CallApprovals | undefined;
 }
 
 /** `/mcp`: one stateless endpoint for MCP of both eras, and for the contract's plain tool calls. */
@@ -60,7 +63,7 @@ export class McpHandler implements HttpHandler {
 
   constructor(deps: McpHandlerDeps) {
     this.#deps = deps;
-    this.#methods = new Methods(deps.pipeline, deps.catalogue);
+    this.#methods = new Methods(deps.pipeline, deps.catalogue, deps.approvals);
     this.#batches = new BatchHandler(deps.pipeline, this.#methods);
   }
 
@@ -202,9 +205,17 @@ function plainError(
   { answer, message, challenges }: PlainFailure,
   request: Message,
   id: RequestId,
-  { stream }: McpExchange,
+  { stream, elicitation }: McpExchange,
 ): HttpResponse {
   const { status, json } = answer;
+  if (elicitation) {
+    const data = { ...(isJsonObject(json) && json), httpStatus: status, elicitations: [elicitation] };
+    return {
+      ...answer,
+      status: 200,
+      json: errorMessage(id, RPC_ERROR.urlElicitationRequired, message, data),
+    };
+  }
   const code = announcesPayment(request) ? paymentCode(answer, challenges) : undefined;
   if (code !== undefined) {
     const data = { ...(isJsonObject(json) && json), httpStatus: status, ...(challenges && { challenges }) };

@@ -8,6 +8,8 @@ import { displayUsd } from "../../domain/core/money.ts";
 import { SOLANA_CHARGE } from "../../domain/payments/payment-auth.ts";
 import type { Tool } from "../../domain/tools/tool.ts";
 import type { Operation, Pipeline } from "../pipeline.ts";
+import type { CallApprovals } from "./call-approvals.ts";
+import { elicitsUrls, newUrlSession } from "./elicitation.ts";
 import type { McpExchange } from "./exchange.ts";
 import { invalidParams, JsonRpcError, RPC_ERROR, type Message } from "./json-rpc.ts";
 import { requireMirroredArguments } from "./mirrored-headers.ts";
@@ -48,8 +50,11 @@ export class Methods {
   readonly #pipeline: Pipeline;
   readonly #catalogue: Catalogue;
   readonly #callTool: Operation;
+  readonly #approvals: CallApprovals | undefined;
 
-  constructor(pipeline: Pipeline, catalogue: Catalogue) {
+  /** @param approvals undefined: applications do not sign in */
+  constructor(pipeline: Pipeline, catalogue: Catalogue, approvals?: CallApprovals) {
+    this.#approvals = approvals;
     this.#pipeline = pipeline;
     this.#catalogue = catalogue;
     this.#callTool = pipeline.operation(ToolService.method.callTool);
@@ -66,7 +71,7 @@ export class Methods {
         return era === "modern" ? { ...tools, ...CACHING } : tools;
       }
       case "initialize":
-        if (era === "legacy") return initialize(params);
+        if (era === "legacy") return initialize(params, exchange);
         break;
       case "ping":
         if (era === "legacy") return EMPTY;
@@ -80,13 +85,20 @@ export class Methods {
     throw new JsonRpcError(RPC_ERROR.methodNotFound, `unknown method ${method.slice(0, 128)}`, { status });
   }
 
-  #call({ params }: Message, era: Era, exchange: McpExchange): Result | Promise<Result> {
+  #call(message: Message, era: Era, exchange: McpExchange): Result | Promise<Result> {
+    const { params } = message;
     const call = readToolCall(this.#catalogue, params);
     if (era === "modern") requireMirroredArguments(call.tool.inputSchema, call.arguments, exchange.headers);
     if (call.trace) this.#pipeline.requests.continueTrace(exchange.record, call.trace);
-    const answer = this.#pipeline.invoke(this.#callTool, call.request, contextOf(call, exchange));
+    const context = contextOf(call, exchange);
+    const invoke = () => this.#pipeline.invoke(this.#callTool, call.request, context);
+    if (this.#approvals && context.caller?.viaOAuth) {
+      const asking = { message, params: call.arguments, era, exchange, pipeline: this.#pipeline };
+      return this.#approvals.result(asking, async () => callResult(await invoke(), exchange));
+    }
+    const answer = invoke();
     return answer instanceof Promise
-      ? answer.then((message) => callResult(message, exchange))
+      ? answer.then((later) => callResult(later, exchange))
       : callResult(answer, exchange);
   }
 }
@@ -98,10 +110,12 @@ function callResult(answer: ProtoMessage, { settlement }: McpExchange): Result {
 }
 
 /** MCP initialization: returns the requested revision if supported, else the newest. No session. */
-function initialize(params: JsonObject | undefined): Result {
+function initialize(params: JsonObject | undefined, exchange: McpExchange): Result {
   const asked = params?.["protocolVersion"];
   if (typeof asked !== "string")
     throw invalidParams("params.protocolVersion", "must be a string such as 2025-11-25");
+  if (exchange.context.caller?.viaOAuth && elicitsUrls(params?.["capabilities"]))
+    exchange.openSession(newUrlSession());
   return {
     protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
     capabilities: CAPABILITIES,

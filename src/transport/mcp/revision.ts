@@ -60,11 +60,16 @@ function versionOf(params: JsonObject | undefined): string {
 }
 
 /** Whether a modern request announces that its client pays by the scheme `Payment`. */
-export function announcesPayment({ params }: Message): boolean {
+export function announcesPayment(message: Message): boolean {
+  const experimental = capabilitiesOf(message)?.["experimental"];
+  return isJsonObject(experimental) && isJsonObject(experimental["payment"]);
+}
+
+/** Returns what a modern request says that its client can do. */
+export function capabilitiesOf({ params }: Message): JsonObject | undefined {
   const meta = params?.["_meta"];
   const capabilities = isJsonObject(meta) ? meta[META_CAPABILITIES] : undefined;
-  const experimental = isJsonObject(capabilities) ? capabilities["experimental"] : undefined;
-  return isJsonObject(experimental) && isJsonObject(experimental["payment"]);
+  return isJsonObject(capabilities) ? capabilities : undefined;
 }
 
 function malformed(message: string): JsonRpcError {

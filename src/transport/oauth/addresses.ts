@@ -8,6 +8,7 @@ export const PATHS = {
   register: "/oauth/register",
   revoke: "/oauth/revoke",
   consent: "/oauth/consent",
+  approval: "/oauth/approval",
 } as const;
 
 /** How clients recognise enterprise-managed authorization (its draft, section 7.2). */
@@ -28,6 +29,11 @@ export interface OAuthAddresses {
 /** Identifier of the authorization server (RFC 8414 section 2). */
 export function issuerOf({ consoleUrl }: Pick<OAuthAddresses, "consoleUrl">): string {
   return new URL(consoleUrl()).origin;
+}
+
+/** Page of the console on which a person decides on a call of an application. */
+export function approvalUrl({ consoleUrl }: Pick<OAuthAddresses, "consoleUrl">, id: string): string {
+  return `${consoleUrl().replace(/\/$/, "")}/approve/${id}`;
 }
 
 /** Resources of tokens (RFC 8707): the MCP endpoint, which is the default, and the gateway. */

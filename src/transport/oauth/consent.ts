@@ -26,7 +26,7 @@ const interaction = z.object({
 const MAX_MICROUSD = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Micro-USD: an integer, or its digits. */
-const amount = z
+export const amount = z
   .union([z.string().regex(/^\d{1,16}$/), z.int().positive()], "must be a whole number of micro-USD")
   .transform(BigInt)
   .refine((value) => value > 0n && value <= MAX_MICROUSD, "must be from 1 to 9007199254740991");
@@ -127,7 +127,8 @@ function requestedLimits(sent: z.infer<typeof limits> | undefined): RequestedLim
   );
 }
 
-function problemOf({ issues: [issue] }: z.ZodError): ToolgateError {
+/** Returns the error of a body that is not of the expected form. */
+export function problemOf({ issues: [issue] }: z.ZodError): ToolgateError {
   return invalidField(issue?.path.join(".") || "body", issue?.message ?? "must be a JSON object");
 }
 

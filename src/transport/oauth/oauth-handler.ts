@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type Provider from "oidc-provider";
 import type { RequestRecorder } from "../../app/operations/request-record.ts";
-import type { RateTier } from "../../domain/accounts/caller.ts";
+import type { Caller, RateTier } from "../../domain/accounts/caller.ts";
 import type { Clock } from "../../domain/core/clock.ts";
 import { ToolgateError } from "../../domain/core/errors.ts";
 import type { RequestAuthenticator } from "../authentication.ts";
@@ -16,6 +16,7 @@ import type { RequestIds } from "../request-ids.ts";
 import { TokenBuckets } from "../token-buckets.ts";
 import type { UnpaidTime } from "../unpaid-time.ts";
 import { PATHS } from "./addresses.ts";
+import { type ApprovalParts, decideApproval, shownApproval } from "./approval.ts";
 import { authorizationQuery } from "./authorization-query.ts";
 import type { BrowserCookie } from "./browser-cookie.ts";
 import { type ConsentParts, decideConsent, shownConsent } from "./consent.ts";
@@ -44,8 +45,9 @@ const HEADERS = [
   ["x-frame-options", "DENY"],
 ] as const;
 
-export interface OAuthHandlerParts extends ConsentParts, RegistrationParts {
+export interface OAuthHandlerParts extends ConsentParts, RegistrationParts, ApprovalParts {
   readonly records: ConsentParts["records"] & RegistrationParts["records"];
+  readonly apiKeys: ConsentParts["apiKeys"] & ApprovalParts["apiKeys"];
   /** Opens the library's authorization server; once. */
   readonly provider: () => Promise<Provider>;
   /** Sessions of the console. */
@@ -96,6 +98,10 @@ export class OAuthHandler implements HttpHandler {
       [
         /^\/oauth\/consent\/[\w-]{1,64}$/,
         { ...own, name: "consent", methods: ["GET", "POST"], serve: (request) => this.#consent(request) },
+      ],
+      [
+        /^\/oauth\/approval\/[\w-]{1,64}$/,
+        { ...own, name: "approval", methods: ["GET", "POST"], serve: (request) => this.#approval(request) },
       ],
     ];
   }
@@ -164,7 +170,7 @@ export class OAuthHandler implements HttpHandler {
 
   async #consent(request: IncomingMessage): Promise<HttpResponse> {
     const { authenticator, cookie } = this.#parts;
-    const id = (request.url ?? "").split("?", 1)[0]?.slice(PATHS.consent.length + 1) ?? "";
+    const id = identifierOf(request, PATHS.consent);
     const decides = request.method === "POST";
     const credentials = new HttpCredentials(request);
     // Only pages of the console, whose session decides.
@@ -175,12 +181,21 @@ export class OAuthHandler implements HttpHandler {
         "no application waits for this consent in this browser; connect it again",
       );
     if (!decides) return { status: 200, json: await shownConsent(this.#parts, id) };
-    if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
-    if (caller.blockedReason !== undefined)
-      throw new ToolgateError("FORBIDDEN", blockedMessage(caller.blockedReason));
+    const accountId = decidingAccount(caller);
     const body = await readBody(request, BODY_LIMIT);
-    const json = await decideConsent(this.#parts, { id, accountId: caller.accountId, body });
+    const json = await decideConsent(this.#parts, { id, accountId, body });
     return { status: 200, json };
+  }
+
+  /** A call of an application, for the account that it would spend of: in any browser of its person. */
+  async #approval(request: IncomingMessage): Promise<HttpResponse> {
+    const { caller } = await this.#parts.authenticator.authenticate("required", new HttpCredentials(request));
+    const id = identifierOf(request, PATHS.approval);
+    if (request.method === "GET" && caller)
+      return { status: 200, json: await shownApproval(this.#parts, id, caller.accountId) };
+    const accountId = decidingAccount(caller);
+    const body = await readBody(request, BODY_LIMIT);
+    return { status: 200, json: await decideApproval(this.#parts, { id, accountId, body }) };
   }
 
   /** @throws RateLimitedError */
@@ -188,6 +203,18 @@ export class OAuthHandler implements HttpHandler {
     const rate = buckets.take(this.#parts.clients.of(new HttpCredentials(request)).network);
     if (!rate.allowed) throw new RateLimitedError(rate, what);
   }
+}
+
+function identifierOf({ url = "" }: IncomingMessage, path: string): string {
+  return url.split("?", 1)[0]?.slice(path.length + 1) ?? "";
+}
+
+/** Returns the account that decides. @throws ToolgateError UNAUTHORIZED; FORBIDDEN for a blocked account */
+function decidingAccount(caller: Caller | undefined): string {
+  if (!caller) throw new ToolgateError("UNAUTHORIZED", "sign in first");
+  if (caller.blockedReason !== undefined)
+    throw new ToolgateError("FORBIDDEN", blockedMessage(caller.blockedReason));
+  return caller.accountId;
 }
 
 /** @throws ToolgateError METHOD_NOT_ALLOWED */

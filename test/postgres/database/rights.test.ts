@@ -35,8 +35,8 @@ const FUNCTIONS = `
 
 /** Functions that write nothing, and run with the rights of their caller. */
 const READING = (
-  "audit_bound audit_chain audit_parts audit_sums audit_wrong budget_refusal ledger_id ledger_time " +
-  "payment_of payment_ref"
+  "approval_of audit_bound audit_chain audit_parts audit_sums audit_wrong budget_refusal ledger_id " +
+  "ledger_time payment_of payment_ref"
 ).split(" ");
 
 const { database, one: owner } = await openLedger();

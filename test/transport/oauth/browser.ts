@@ -49,12 +49,22 @@ export class Browser {
     decision: Decision,
     headers: Record<string, string> = {},
   ): Promise<Response> {
+    return this.ask(gateway, `consent/${id}`, decision, headers);
+  }
+
+  /** A request of a page of the console about a question of a host. Signs in, unless it has. */
+  async ask(
+    gateway: Address,
+    path: string,
+    body?: Decision,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     if (!this.#cookies.has("toolgate_session")) await this.signIn(gateway);
     const cookie = [...this.#cookies].map(([name, { value }]) => `${name}=${value}`).join("; ");
-    return fetch(`${gateway.baseUrl}/oauth/consent/${id}`, {
-      method: "POST",
-      headers: { ...pageHeaders(gateway), cookie, "content-type": "application/json", ...headers },
-      body: JSON.stringify(decision),
+    const sent = { ...pageHeaders(gateway), cookie, "content-type": "application/json", ...headers };
+    return fetch(`${gateway.baseUrl}/oauth/${path}`, {
+      ...(body && { method: "POST", body: JSON.stringify(body) }),
+      headers: sent,
     });
   }
 

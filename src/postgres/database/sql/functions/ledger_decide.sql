@@ -30,7 +30,8 @@ begin
       when (item.payment).reference is not null and item.deposit is null
         and coalesce(item.verdict, 'quote_paid') = 'quote_paid' then 'payment_used'
       when item.verdict is not null then item.verdict
-      when item.refusal is not null then 'capped'
+      when item.refusal is not null
+        and approval_of(item.refusal, item.key_id, item.fingerprint, item.price) is null then 'capped'
       when (item.payment).reference is null and item.price > 0 and item.available < item.price
         then 'insufficient'
       else 'new' end;

@@ -1,5 +1,6 @@
 -- A step of ledger_authorize: locks accounts, and grants calls in order of arrival as long as the balance and
--- the limits of the key and its group cover them. Their budgets count what is granted.
+-- the limits of the key and its group cover them, or its account holder has allowed the call. Their budgets
+-- count what is granted.
 create or replace function ledger_grant(
   calls ledger_call[], inout kinds text[], inout balances bigint[], inout results json[],
   deposited payment_key[], out groups uuid[], out starts timestamptz[],
@@ -53,6 +54,10 @@ begin
     counts := item.limits_version > 0 and item.price > 0 and (item.payment).reference is null;
     if counts then
       refusal := budget_refusal(item.key_id, item.tool, item.price);
+      if refusal is not null and available >= item.price
+        and approval_take(refusal, item.key_id, item.fingerprint, item.price) then
+        refusal := null;
+      end if;
       if refusal is not null then
         kinds[item.n] := 'capped';
         results[item.n] := refusal;

@@ -18,8 +18,8 @@ grant select on
 to :role;
 
 grant execute on function
-  account_answers_page,
-  account_answers_add,
+  approval_ask, approval_decide, approval_of,
+  account_answers_page, account_answers_add,
   account_arrive, account_arrived,
   account_contents,
   account_depart,
