@@ -49,6 +49,10 @@ export const ROUTES: readonly PageRoute[] = [
     page: lazyComponent(() => import("./pages/connect.tsx"), "ConnectPage"),
   },
   {
+    path: "/approve/:id",
+    page: lazyComponent(() => import("./pages/connect.tsx"), "ApprovePage"),
+  },
+  {
     path: "/deposit/:id?",
     page: lazyComponent(() => import("./pages/deposit.tsx"), "DepositPage"),
     nav: { label: "Deposit", icon: "deposit" },

@@ -1,4 +1,4 @@
-import type { BrowserContext } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { query } from "../support/database-server.ts";
 import { axeViolations } from "./appearance.ts";
@@ -54,14 +54,7 @@ export function connectFlows(world: ConsoleWorld): void {
     await page.getByLabel("Daily limit").fill("0.01");
     await page.getByText("More limits").click();
     await page.getByLabel("Monthly limit").fill("5");
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await axeViolations(page)).toEqual([]);
-    }
-    for (const width of [320, 390, 1280]) {
-      await page.setViewportSize({ width, height: 844 });
-      expect(await overflow(page), `${width} px`).toBe(0);
-    }
+    await expectFitting(page);
     await page.getByText("More limits").click();
     const id = agent.accountId.slice("acct_".length);
     await query(world.database.url, `delete from console_session where account_id = '${id}'`);
@@ -90,6 +83,9 @@ export function connectFlows(world: ConsoleWorld): void {
   test("says what to do when a request has expired", async () => {
     const { wallet } = await world.agent();
     const { page } = await world.signedInBrowser(wallet, { expected: [/status of 404/] });
+    await page.goto("approve/abc_1");
+    await page.getByText("This request is over").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
     await page.goto("connect/abc_1");
     await page.getByText("This request has expired").waitFor();
     expect(await axeViolations(page)).toEqual([]);
@@ -97,7 +93,7 @@ export function connectFlows(world: ConsoleWorld): void {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  test("connects a host that knows only the address, within the budget and until it is revoked", async () => {
+  test("connects a host that knows only the address, asks beyond the budget, and revokes it", async () => {
     const agent = await world.agent({ balance: 1_000_000n });
     const mcp = `${world.gateway.baseUrl}/mcp`;
     const host = await openMcpHost(mcp, "Desktop");
@@ -117,7 +113,34 @@ export function connectFlows(world: ConsoleWorld): void {
     const estimate = (batch: number) => host.call("vram_estimate", { parameters_b: 7, batch_size: batch });
     for (let batch = 1; batch <= 10; batch++)
       expect(await estimate(batch)).toMatchObject({ structuredContent: { total: expect.anything() } });
-    await expect(estimate(11)).rejects.toThrow("may take $0.01 a day");
+
+    const beyond = estimate(11);
+    await page.goto(await host.opened());
+    await page.getByRole("heading", { name: "Allow a call of “Desktop”?" }).waitFor();
+    await page.getByText("$0.01 of $0.01 spent").waitFor();
+    await expectFitting(page);
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await page.getByRole("heading", { name: "The call is allowed once" }).waitFor();
+    expect(await beyond).toMatchObject({ structuredContent: { total: expect.anything() } });
+
+    const next = estimate(12);
+    await page.goto(await host.opened());
+    await page.getByRole("button", { name: "Raise the limit" }).click();
+    expect(await page.getByLabel("Daily limit").inputValue()).toBe("0.012");
+    await page.getByLabel("Daily limit").fill("0.0119");
+    await page.getByRole("button", { name: "Raise and allow" }).click();
+    await page.getByText("Minimum $0.012.", { exact: true }).waitFor();
+    await expectFitting(page);
+    await page.getByLabel("Daily limit").fill("0.012");
+    await page.getByRole("button", { name: "Raise and allow" }).click();
+    await page.getByRole("heading", { name: "The limit is raised" }).waitFor();
+    expect(await next).toMatchObject({ structuredContent: { total: expect.anything() } });
+
+    const refused = estimate(13);
+    await page.goto(await host.opened());
+    await page.getByRole("button", { name: "Refuse" }).click();
+    await page.getByRole("heading", { name: "The call is refused" }).waitFor();
+    await expect(refused).rejects.toThrow("The account holder refused this call");
 
     await page.goto(`${world.consoleUrl}/keys`);
     expect(await page.getByRole("table", { name: "API keys" }).innerText()).not.toContain("Desktop");
@@ -126,7 +149,7 @@ export function connectFlows(world: ConsoleWorld): void {
     expect(await app.innerText()).toMatch(/127\.0\.0\.1:\d+, not verified/);
     expect(await app.getByRole("button", { name: "Rotate" }).count()).toBe(0);
     await app.getByRole("button", { name: "Edit Desktop" }).click();
-    await page.getByLabel("Daily limit").fill("0.02");
+    await page.getByLabel("Daily limit").fill("0.022");
     await page.getByRole("button", { name: "Save key" }).click();
     await app.getByText("$0.01 left today").waitFor();
     await estimate(12);
@@ -138,7 +161,7 @@ export function connectFlows(world: ConsoleWorld): void {
     await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
     await page.getByRole("button", { name: "Show 1 inactive app" }).waitFor();
     await expect.poll(() => statusOf(mcp, token), POLL).toBe(401);
-    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(989_000n);
+    expect(await world.postgres.ledger.balance(agent.accountId)).toBe(987_000n);
   });
 
   test("returns a refusal to the host", async () => {
@@ -153,6 +176,18 @@ export function connectFlows(world: ConsoleWorld): void {
     expect((await host.answer).get("error")).toBe("access_denied");
     expect(await world.postgres.apiKeys.list(agent.accountId)).toHaveLength(1);
   });
+}
+
+/** Whether a page fits narrow and wide screens, and has no barrier in any theme. */
+async function expectFitting(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await axeViolations(page)).toEqual([]);
+  }
+  for (const width of [320, 390, 1280]) {
+    await page.setViewportSize({ width, height: 844 });
+    expect(await overflow(page), `${width} px`).toBe(0);
+  }
 }
 
 async function statusOf(mcp: string, token: string): Promise<number> {

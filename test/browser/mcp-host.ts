@@ -9,6 +9,7 @@ import {
 import { onTestFinished } from "vitest";
 import { secret } from "../support/record.ts";
 import { closeServer, listen } from "../support/servers.ts";
+import { until } from "../support/until.ts";
 
 /** An MCP host that knows only the address of a server: the official client with its OAuth. */
 export interface McpHost {
@@ -19,6 +20,8 @@ export interface McpHost {
   /** Exchanges the code of the answer and connects. @returns the access token */
   finish(): Promise<string>;
   call(name: string, args: Record<string, unknown>): ReturnType<Client["callTool"]>;
+  /** Returns the address that the host opens next in the person's browser, for a call. */
+  opened(): Promise<string>;
 }
 
 /** Connects as far as to the authorization, and listens for its answer on a loopback address. */
@@ -38,6 +41,11 @@ export async function openMcpHost(url: string, clientName: string): Promise<McpH
     .catch((error: unknown) => error);
   if (!(refused instanceof UnauthorizedError)) throw new Error("the server did not ask for authorization");
   const client = newClient();
+  const opening: string[] = [];
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    if ("url" in params) opening.push(params.url);
+    return { action: "accept" };
+  });
   return {
     authorizationUrl: await opened,
     answer: answered.promise,
@@ -48,10 +56,15 @@ export async function openMcpHost(url: string, clientName: string): Promise<McpH
       return secret("an access token", (await provider.tokens())?.access_token ?? "");
     },
     call: (name, args) => client.callTool({ name, arguments: args }),
+    opened: () => until(() => opening.shift()),
   };
 }
 
-const newClient = () => new Client({ name: "host", version: "1.0.0" });
+const newClient = () =>
+  new Client(
+    { name: "host", version: "1.0.0" },
+    { capabilities: { elicitation: { url: {} } }, versionNegotiation: { mode: "auto" } },
+  );
 
 /** Keeps what the client stores in memory. */
 function providerOf(redirectUrl: string, clientName: string) {

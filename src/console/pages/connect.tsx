@@ -28,6 +28,9 @@ import { emptyForm, toConsent } from "./keys/key-form-values.ts";
 import { QueryResult, useLoaded } from "./query-result.tsx";
 import "./connect/connect.css";
 
+// Both questions of an app are one chunk.
+export { ApprovePage } from "./approve.tsx";
+
 /** Asks the account holder whether an app may use the account, and how much it may spend. */
 export function ConnectPage() {
   const { uid } = useParams<{ uid: string }>();

@@ -26,7 +26,7 @@ const CODES: Readonly<Record<number, Code>> = {
 
 /** @throws ConnectError NotFound: unknown, expired, answered or of another browser */
 export async function getConsent(uid: string, signal: AbortSignal): Promise<Consent> {
-  const { client, scopes } = await send(uid, { signal });
+  const { client, scopes } = await ask("consent", uid, { signal });
   const { name, host, verified, redirect_host: redirectHost } = asObject(client);
   return {
     name: asText(name),
@@ -39,13 +39,21 @@ export async function getConsent(uid: string, signal: AbortSignal): Promise<Cons
 
 /** Allows or denies the request. @returns where the browser continues @throws ConnectError like getConsent */
 export async function answerConsent(uid: string, answer: JsonObject): Promise<string> {
-  const headers = { "Content-Type": "application/json" };
-  const { location } = await send(uid, { method: "POST", headers, body: JSON.stringify(answer) });
+  const { location } = await ask("consent", uid, posted(answer));
   return asText(location);
 }
 
-async function send(uid: string, init: RequestInit): Promise<JsonObject> {
-  const path = `/oauth/consent/${encodeURIComponent(uid)}`;
+export function posted(answer: JsonObject): RequestInit {
+  return {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(answer),
+  };
+}
+
+/** Asks the authorization server about a question of an app. @throws ConnectError */
+export async function ask(kind: "consent" | "approval", id: string, init: RequestInit): Promise<JsonObject> {
+  const path = `/oauth/${kind}/${encodeURIComponent(id)}`;
   const response = await fetch(path, { ...init, credentials: "same-origin" });
   const body = asObject((await readJson(response)).body);
   if (response.ok) return body;

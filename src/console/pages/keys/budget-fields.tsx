@@ -1,7 +1,7 @@
 import { TextField } from "../../ui/index.ts";
 import type { BudgetForm } from "./budget-form.ts";
 
-const LIMITS = {
+export const LIMITS = {
   perCall: { label: "Limit per call", hint: "Calls that cost more are rejected" },
   perDay: { label: "Daily limit", hint: "Balance spent per day; resets at 00:00 UTC" },
   perMonth: { label: "Monthly limit", hint: "Resets on the first day of the month (UTC)" },
