@@ -55,9 +55,9 @@ describe("fault points", () => {
     expect([...new Set(others)].sort().join(" ")).toBe(
       "buyer.open counted deps.chain.verify deps.ledger.authorize deps.ledger.credit deps.ledger.release " +
         "deps.payments.identify deps.quotes.find inSpan ledger.balance ledger.credit ledger.findPrior " +
-        "ledger.release payment.buyer.open payments.settle payments.verify prepared.run " +
-        "relay.recentBlockhash this.#deps.claims.find this.#identifyUnsent this.#relay this.#submit " +
-        "wallets.find",
+        "ledger.isAllowedOnce ledger.release payment.buyer.open payments.settle payments.verify " +
+        "prepared.run relay.recentBlockhash this.#deps.claims.find this.#identifyUnsent this.#relay " +
+        "this.#submit wallets.find",
     );
   });
 

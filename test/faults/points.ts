@@ -4,6 +4,8 @@
  */
 export const PORT_CALLS = [
   ...["ledger.findPrior", "chain.verify", "ledger.credit", "ledger.balance", "ledger.authorize"],
+  // Only calls of applications beyond a limit reach it.
+  "ledger.isAllowedOnce",
   ...["tool.run", "tool.write", "unpaidWork.failed"],
   ...["ledger.capture", "ledger.release/failed", "ledger.release/cancelled"],
 ];

@@ -99,9 +99,9 @@ export function requireExpected(
 }
 
 /** Validates the displayed name of a key or group. @throws ToolgateError INVALID_REQUEST */
-export function nameOf(wished: string): string {
-  const name = wished.trim();
-  if (name === "" && wished !== "") throw invalidField("name", "must not be blank");
+export function nameOf(wanted: string): string {
+  const name = wanted.trim();
+  if (name === "" && wanted !== "") throw invalidField("name", "must not be blank");
   if (UNSEEN.test(name)) throw invalidField("name", "must have no control characters");
   return name;
 }

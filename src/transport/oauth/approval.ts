@@ -111,8 +111,8 @@ export async function decideApproval(
     if (!(await parts.approvals.decide(id, accountId, state))) throw over();
     return { state };
   }
-  const wished = { name: undefined, limits: higherLimits(key, parsed.data.limits), groupId: undefined };
-  const change = validateKeyChange(wished, parts.rules());
+  const wanted = { name: undefined, limits: higherLimits(key, parsed.data.limits), groupId: undefined };
+  const change = validateKeyChange(wanted, parts.rules());
   await parts.apiKeys.update({ ...change, keyId: key.keyId, accountId });
   await parts.approvals.withdraw(id, accountId);
   return { state: "raised" };

@@ -108,8 +108,8 @@ export async function decideConsent(
   for (const [index, scope] of chosen.entries())
     if (!scopes.includes(scope)) throw invalidField(`scopes[${index}]`, "was not requested");
   const name = parsed.data.name ?? client.name;
-  const wished = { name, scopes: chosen, limits: requestedLimits(parsed.data.limits) };
-  const key = { accountId, ...validateNewKey(wished, parts.rules()) };
+  const wanted = { name, scopes: chosen, limits: requestedLimits(parsed.data.limits) };
+  const key = { accountId, ...validateNewKey(wanted, parts.rules()) };
   await parts.apiKeys.connect(key, { interactionId: id, client, resource });
   return { location: returnTo };
 }

@@ -9,8 +9,11 @@ import { Card, EmptyState, Status, Table, Time, type Column } from "../../ui/ind
 import { QueryResult } from "../query-result.tsx";
 
 /** The last run of each background job of all instances. */
-export function JobsCard() {
-  const query = useQuery(OperationsService.method.listJobs, {}, { refetchInterval: 10_000 });
+export function useJobs() {
+  return useQuery(OperationsService.method.listJobs, {}, { refetchInterval: 10_000 });
+}
+
+export function JobsCard({ query }: { query: ReturnType<typeof useJobs> }) {
   return (
     <Card title="Jobs" note={query.data && <Leader jobs={query.data} />} flush>
       <QueryResult query={query} lines={6} pad>

@@ -7,7 +7,7 @@ import {
 import { QueryResult } from "../query-result.tsx";
 import { AuditCard } from "./audit-card.tsx";
 import { FindCard } from "./find-card.tsx";
-import { JobsCard } from "./jobs-card.tsx";
+import { JobsCard, useJobs } from "./jobs-card.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import { ThroughputCard } from "./throughput-card.tsx";
 import { TreasuryCard } from "./treasury-card.tsx";
@@ -21,26 +21,28 @@ export function OperationsPage() {
   return (
     <OperatorPage title="Operations" lead="All instances. Amounts are from the ledger; times are UTC.">
       <State />
-      <FindCard />
     </OperatorPage>
   );
 }
 
 function State() {
   const status = useQuery(OperationsService.method.getStatus, {}, { refetchInterval: 4_000 });
+  const jobs = useJobs();
+  // All at once: what arrives later would push the rest down.
+  const both = jobs.isPending ? { ...status, data: undefined } : status;
   return (
-    <QueryResult query={status} lines={10} box>
+    <QueryResult query={both} lines={10} box>
       {(now) => (
         <>
           <MoneyStats status={now} />
-          {/* Here, so that the state does not push it down when it arrives. */}
-          <JobsCard />
+          <JobsCard query={jobs} />
           <div className="columns columns-two">
             <TreasuryCard treasury={now.treasury} feePayer={now.feePayer} />
             <ChainCard endpoints={now.endpoints} />
           </div>
           <AuditCard last={now.audit} />
           <ThroughputCard minutes={now.minutes} activeRuns={now.activeRuns} />
+          <FindCard />
         </>
       )}
     </QueryResult>

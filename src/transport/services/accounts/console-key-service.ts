@@ -30,8 +30,8 @@ export function consoleKeyService(
     updateKey: {
       key: "required",
       refuseBlocked: true,
-      async handle({ keyId, ...wished }, { caller: { accountId } }) {
-        const change = requestedChange(wished, rules());
+      async handle({ keyId, ...wanted }, { caller: { accountId } }) {
+        const change = requestedChange(wanted, rules());
         return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
       },
     },
@@ -42,15 +42,15 @@ export function consoleKeyService(
       key: "required",
       refuseBlocked: true,
       async handle({ name, limits }, { caller: { accountId } }) {
-        const wished = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
-        return { group: groupMessage(await groups.create(wished)) };
+        const wanted = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
+        return { group: groupMessage(await groups.create(wanted)) };
       },
     },
     updateKeyGroup: {
       key: "required",
       refuseBlocked: true,
-      async handle({ groupId, ...wished }, { caller: { accountId } }) {
-        const change = requestedGroupChange(wished);
+      async handle({ groupId, ...wanted }, { caller: { accountId } }) {
+        const change = requestedGroupChange(wanted);
         return { group: groupMessage(await groups.update({ groupId, accountId, ...change })) };
       },
     },

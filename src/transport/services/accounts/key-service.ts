@@ -14,10 +14,10 @@ export function keyService(
     createKey: {
       key: "required",
       action: { name: () => "key.create", target: ({ accountId }) => accountId },
-      async handle({ accountId, ...wished }) {
+      async handle({ accountId, ...wanted }) {
         const { key, secret } = await keys.create({
           accountId,
-          ...validateNewKey(requestedKey(wished), rules()),
+          ...validateNewKey(requestedKey(wanted), rules()),
         });
         return { key: keyMessage(key), secret };
       },
@@ -32,8 +32,8 @@ export function keyService(
     updateKey: {
       key: "required",
       action: { name: () => "key.update", target: ({ keyId }) => keyId },
-      async handle({ keyId, ...wished }) {
-        const change = requestedChange(wished, rules());
+      async handle({ keyId, ...wanted }) {
+        const change = requestedChange(wanted, rules());
         return { key: keyMessage(await keys.update({ keyId, accountId: undefined, ...change })) };
       },
     },
@@ -48,15 +48,15 @@ export function keyService(
       key: "required",
       action: { name: () => "key-group.create", target: ({ accountId }) => accountId },
       async handle({ accountId, name, limits }) {
-        const wished = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
-        return { group: groupMessage(await groups.create(wished)) };
+        const wanted = { accountId, name: nameOf(name), limits: requestedBudget(limits) };
+        return { group: groupMessage(await groups.create(wanted)) };
       },
     },
     updateKeyGroup: {
       key: "required",
       action: { name: () => "key-group.update", target: ({ groupId }) => groupId },
-      async handle({ groupId, ...wished }) {
-        const change = requestedGroupChange(wished);
+      async handle({ groupId, ...wanted }) {
+        const change = requestedGroupChange(wanted);
         return { group: groupMessage(await groups.update({ groupId, accountId: undefined, ...change })) };
       },
     },

@@ -28,15 +28,15 @@ export function walletKeyService(options: WalletKeyServiceOptions | undefined): 
     },
     async createWalletKey({ name, limits }, context) {
       const { keys, rules, signedIn } = signedInWith(options, context, "POST", PATH);
-      const wished = validateNewKey({ name, scopes: [], limits: requestedLimits(limits) }, rules());
+      const wanted = validateNewKey({ name, scopes: [], limits: requestedLimits(limits) }, rules());
       const accountId = await use(signedIn, "POST", PATH);
-      const { key, secret } = await keys.create({ accountId, ...wished });
+      const { key, secret } = await keys.create({ accountId, ...wanted });
       return { key: keyMessage(key), secret };
     },
-    async updateWalletKey({ keyId, ...wished }, context) {
+    async updateWalletKey({ keyId, ...wanted }, context) {
       const path = `${PATH}/${encodeURIComponent(keyId)}`;
       const { keys, rules, signedIn } = signedInWith(options, context, "PATCH", path);
-      const change = requestedChange(wished, rules());
+      const change = requestedChange(wanted, rules());
       const accountId = await use(signedIn, "PATCH", path);
       return { key: keyMessage(await keys.update({ keyId, accountId, ...change })) };
     },

@@ -45,10 +45,10 @@ export function webhookService(deps: WebhookServiceDeps): ServiceBinding {
     },
     async createWebhookEndpoint({ url, types, deployment }, { caller }) {
       const owner = ownerOf(deployment, caller);
-      const wished = { owner, url: endpointUrl(url, { http }), types: typesIn(types, deployment) };
+      const wanted = { owner, url: endpointUrl(url, { http }), types: typesIn(types, deployment) };
       takeSend(sends, owner);
       const created = await recorded(deps, caller, owner, "webhook.create", url, () =>
-        endpoints.create(wished),
+        endpoints.create(wanted),
       );
       return { endpoint: endpointMessage(created.endpoint), secret: created.secret };
     },
