@@ -307,8 +307,8 @@ describe("a switch", () => {
       await expect.poll(() => calls.length, OFTEN).toBeGreaterThan(30);
       await withoutNotifications(async () => {
         expect(await apply(documentOf(900))).toBe(before + 1);
-        // A poll, the query of it, and opening the tools.
-        const bound = performance.now() + 4 * POLL_MS;
+        // A poll, the query of it, and opening the tools, on a machine that three instances keep busy.
+        const bound = performance.now() + 10 * POLL_MS;
         const later = () => calls.filter(({ began }) => began > bound);
         await expect.poll(() => later().length, OFTEN).toBeGreaterThan(30);
         loading.stopped = true;
