@@ -55,7 +55,7 @@ async function explained<Result>(use: (client: typeof SignInClient) => Promise<R
   return use(client).catch((error: unknown) => {
     // A TypeError: the address is none.
     if (error instanceof client.SignInError || error instanceof TypeError)
-      throw new CommandError(error.message, { cause: error });
+      throw new CommandError(error.message.replace(/^baseUrl: /, "url: "), { cause: error });
     throw error;
   });
 }

@@ -57,7 +57,7 @@ describe("sign-in", () => {
   });
 
   it.each([
-    ["http://gateway.example", "baseUrl: must be https, or http on this machine\n"],
+    ["http://gateway.example", "url: must be https, or http on this machine\n"],
     ["http://127.0.0.1:1", expect.stringMatching(/: cannot be reached\n$/)],
   ])("reports in one line that %s cannot be used", async (url, stderr) => {
     expect(await toolgate("sign-in", url)).toMatchObject({ code: 1, stderr, stdout: "" });
